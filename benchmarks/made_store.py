@@ -16,7 +16,7 @@ from store import COLUMNS
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import Rewrite
 from canonry.canon.policies import preset
-from canonry.crawler.admission import traps
+from canonry.crawler.admission import url_filter
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
 from canonry.storage import State, Store
@@ -290,7 +290,7 @@ def _put_budgets(connection: Connection, tallied: Counter[tuple[int, int]]) -> N
     """Write what was spent of the budgets of all patterns."""
     spent: Counter[tuple[bytes, str]] = Counter()
     for (host, template), number in tallied.items():
-        for budget in traps.budgets_of(url_of(host, template, 1), _SETTINGS.traps):
+        for budget in url_filter.budgets_of(url_of(host, template, 1), _SETTINGS.traps):
             spent[budget.key, budget.pattern] += number
     rows = [
         {"key": key, "pattern": pattern, "count": number}

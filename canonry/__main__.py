@@ -29,7 +29,7 @@ def main() -> None:
 def _leave(_number: int, _frame: FrameType | None) -> None:
     """End at once: nothing was begun, and an exception might be caught by what is imported."""
     os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, _INTERRUPTED)
-    os._exit(3)  # as in canonry.crawler.cli.exit_codes
+    os._exit(3)  # as in canonry.crawler.cli.ending
 
 
 if __name__ == "__main__":

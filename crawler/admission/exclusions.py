@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.admission.traps import budget_key, pattern
+from canonry.crawler.admission.url_filter import budget_key, pattern
 from canonry.storage.rows.budgets import EXCLUDED, EXCLUDING, INCLUDING
 from canonry.storage.steering import excluded_patterns
 from canonry.storage.steering.excluded_patterns import URLPattern

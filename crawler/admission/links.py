@@ -9,10 +9,13 @@ from typing import NamedTuple
 from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.documents.by_type import read_document
-from canonry.crawler.documents.directives import header_forbids_following, link_headers
-from canonry.crawler.documents.document import FOLLOWED, Document
-from canonry.crawler.documents.large_bodies import reading
+from canonry.crawler.documents.by_type import read_document, reading
+from canonry.crawler.documents.document import (
+    FOLLOWED,
+    Document,
+    header_forbids_following,
+    link_headers,
+)
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings

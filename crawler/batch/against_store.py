@@ -15,7 +15,7 @@ from canonry.canon.syntax import to_text
 from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
-from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DistinctLines, Results, map_row
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import blocks

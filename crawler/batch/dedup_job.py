@@ -1,14 +1,20 @@
-"""What a dedup is asked to do, and what of that goes together."""
+"""What a dedup is asked to do, what of that goes together, and which lines are compared."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
+from canonry.canon import Canonicalizer
 from canonry.crawler.batch.key_set import is_compiled
-from canonry.crawler.compression import is_stream
-from canonry.crawler.files import output
+from canonry.crawler.batch.summary import Summary
+from canonry.crawler.compression import is_stream, opened
+from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
+from canonry.crawler.files.lines import Cut
+from canonry.crawler.key_files.seen_file import SeenFile
 from canonry.crawler.settings import SettingsError
 
 
@@ -132,3 +138,36 @@ def bytes_to_read(job: Job) -> int | None:
     size = sum(Path(file).stat().st_size for file in job.files)
     is_one_pass = is_compiled and not (job.groups or job.resume)
     return size if job.store is not None or is_one_pass else 2 * size
+
+
+def _ignore(_value: object) -> None:
+    """Do nothing, in the place of a callback."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What every engine needs to know; the last four fields matter to the local one only."""
+
+    files: Sequence[str]  # existing ones; "-" is standard input
+    canonicalizer: Canonicalizer
+    input_format: InputFormat = ANY
+    workers: int = 1  # threads or processes
+    memory: int = 1 << 30  # bytes
+    advance: Callable[[int], None] = _ignore  # called with the number of bytes read since then
+    notify: Callable[[str], None] = _ignore  # called with sentences for people
+    report: bool = False  # count hosts, and find the resources with the most lines
+    mapped: bool = False  # name for each repeated line what it repeats
+    groups: bool = False  # list the spellings of each resource
+    seen: SeenFile | None = None  # leave out what is in it
+
+    def blocks(
+        self,
+        summary: Summary,
+        open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
+    ) -> Iterator[blocks.Block]:
+        """Yield the blocks of all files; sources that break off are added to a summary, once."""
+        for found in blocks.read(self.files, self.advance, self.input_format, open_):
+            if not isinstance(found, Cut):
+                yield found
+            elif (text := str(found)) not in summary.cut:
+                summary.cut.append(text)

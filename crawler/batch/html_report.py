@@ -8,12 +8,12 @@ from typing import NamedTuple
 from canonry import __version__
 from canonry.canon import Policy, Reason
 from canonry.canon.pipeline import RULES
+from canonry.crawler import markup
 from canonry.crawler.batch.passes.second_pass import Deduplicated
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.files.lines import LONGEST
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.look import markup, style
-from canonry.crawler.look.unseen import visible
+from canonry.crawler.markup import visible
 
 _SHOWN = 20  # hosts, and kinds of merges
 _NAMED = 3  # files
@@ -60,7 +60,7 @@ def page(done: Deduplicated, about: About) -> str:
     """Return the page of a finished job, with ``report`` in its plan."""
     summary = done.summary
     title = visible(_title(about.files))
-    sheet = style.sheet() + _STYLE
+    sheet = markup.sheet() + _STYLE
     return "\n".join(
         [
             "<!doctype html>",

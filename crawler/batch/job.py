@@ -11,11 +11,10 @@ from pathlib import Path
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import html_report, local, results
 from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
-from canonry.crawler.batch.dedup_job import Job
+from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
 from canonry.crawler.batch.passes.first_pass import partitions_for
 from canonry.crawler.batch.passes.one_pass import StreamEndedError
-from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.java import session
 from canonry.crawler.batch.summary import Summary

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import selected, tally
 from canonry.crawler.batch.passes.partition import Numbers
-from canonry.crawler.batch.plan import Plan
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.streams.read_ahead import ahead
+from canonry.crawler.files.line_streams import ahead
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; starting workers would take longer than keying these

@@ -9,12 +9,12 @@ files, nine bytes for each line.
 from collections import Counter
 
 from canonry.crawler.batch.checkpoint import Workplace
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import first_pass, one_pass
 from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
-from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import is_stream

@@ -1,4 +1,4 @@
-"""Commands with examples in their help, and with -q and -v."""
+"""Commands with examples in their help, and the options that several have."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +10,29 @@ from canonry.canon.policies import did_you_mean, preset_names
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
 _META = "canonry.loudness"
+DEFAULT_STORE = "canonry.db"
+
+policy_option = click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="The policy: a preset (web, or one version: web@1), or a TOML file.  "
+    "[default: that of the store or of the rules, else web]",
+)
+base_option = click.option("--base", metavar="URL", help="Resolve relative URLs against this URL.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+store_option = click.option(
+    "--store",
+    metavar="FILE|URL",
+    default=DEFAULT_STORE,
+    show_default=True,
+    help="The store: a file, or a URL such as postgresql://USER@HOST/DATABASE.",
+)
+rules_option = click.option(
+    "--rules",
+    "rules_file",
+    metavar="FILE",
+    help="Apply the learned rules in FILE, which 'canonry rules export' has written.",
+)
 
 
 class NamedFile(click.ParamType[str]):
@@ -155,3 +178,17 @@ def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> N
 def described(*examples: str) -> Callable[[Callable[..., Any]], Described]:
     """Make a function a command with these examples."""
     return click.command(cls=Described, examples=examples)
+
+
+def unless_dash(_context: object, _option: object, name: str | None) -> str | None:
+    """Return the name of an output; None for "-", which is standard output."""
+    return None if name == "-" else name
+
+
+out_option = click.option(
+    "-o",
+    "out",
+    metavar="FILE",
+    callback=unless_dash,
+    help="Write to FILE, which appears when it is complete.  [default: stdout]",
+)

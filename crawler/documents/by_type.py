@@ -1,7 +1,10 @@
 """Read a response by its type: HTML, XHTML, sitemaps and feeds, MIME multiparts, plain text."""
 
+import asyncio
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
 
 from canonry.canon import establish_base, extract
 from canonry.crawler.compression import decompressed
@@ -10,6 +13,10 @@ from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import decode
 
 _GZIP = b"\x1f\x8b\x08"
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_LARGE = 1 << 17  # bytes; the most hostile markup of that length takes some 50 ms
+_THREAD = ThreadPoolExecutor(1, "canonry-large-bodies")  # one: so few are in memory at a time
 
 
 def read_document(
@@ -95,3 +102,18 @@ def _unpacked(body: bytes, limit: int) -> bytes:
     """Unpack a gzip file, up to a number of bytes."""
     stream = decompressed(io.BufferedReader(io.BytesIO(body)))
     return stream.head(limit)[:limit]
+
+
+async def reading(body: bytes, read: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
+    """Return what a function reads in a body: at once, or from a thread if the body is large.
+
+    Args:
+        body: the body, which is among the arguments.
+        read: the function; it takes time that is linear, and lets other threads go on.
+        given: its arguments.
+        named: its arguments by name.
+    """
+    if len(body) <= _LARGE:
+        return read(*given, **named)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_THREAD, lambda: read(*given, **named))

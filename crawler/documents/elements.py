@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from canonry.canon import establish_base
 from canonry.canon.syntax import compile_pattern
-from canonry.crawler.documents.directives import meta_forbids_following
-from canonry.crawler.documents.document import FOLLOWED, Document, absolute
+from canonry.crawler.documents.document import FOLLOWED, Document, absolute, meta_forbids_following
 from canonry.crawler.documents.encodings import encode_query
 
 LINKING = frozenset({"a", "area", "base", "form", "frame", "iframe", "link", "meta", "title"})

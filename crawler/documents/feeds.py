@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
-from canonry.crawler.documents.entities import UNKNOWN, without_entities
+from canonry.crawler.documents.xml_pages import UNKNOWN, without_entities
 
 _HEAD = 4096  # the root element must appear within so many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")

@@ -4,11 +4,10 @@ import re
 from collections.abc import Callable
 
 from canonry.canon.syntax import compile_pattern
-from canonry.crawler.documents.character_references import in_attribute
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.elements import EMBEDDING, LINKING, Elements
 from canonry.crawler.documents.encodings import decode, encoded_in_utf8
-from canonry.crawler.documents.tags import VERSION, read_tags, title_of
+from canonry.crawler.documents.tags import VERSION, in_attribute, read_tags, title_of
 
 _read_compiled: Callable[..., None] | None = None
 try:

@@ -19,8 +19,7 @@ from canonry.canon import parse
 from canonry.canon.syntax import to_text
 from canonry.crawler.fetch import addresses, open_files
 from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
-from canonry.crawler.fetch.bodies.body_reader import BodyReader
-from canonry.crawler.fetch.bodies.request_time import RequestTime
+from canonry.crawler.fetch.body_reader import BodyReader, RequestTime
 from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, pace

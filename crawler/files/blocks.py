@@ -17,21 +17,20 @@ from canonry.crawler.files.formats import (
     first_line,
 )
 from canonry.crawler.files.line_formats import LinePicks
-from canonry.crawler.files.lines import LONGEST, SAMPLE, Cut, Line
-from canonry.crawler.files.rows.csv_table import csv_rows
-from canonry.crawler.files.rows.kept_rows import RowBlock, Rows
-from canonry.crawler.files.rows.parquet_table import parquet_rows
-from canonry.crawler.files.streams.line_blocks import (
+from canonry.crawler.files.line_streams import (
     BLOCK,
     Arrived,
     WholeLines,
+    ahead,
     arrivals,
+    in_utf8,
     line_blocks,
     never,
     pieces,
 )
-from canonry.crawler.files.streams.read_ahead import ahead
-from canonry.crawler.files.streams.text_streams import in_utf8
+from canonry.crawler.files.lines import LONGEST, SAMPLE, Cut, Line
+from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
+from canonry.crawler.files.rows.parquet_table import parquet_rows
 from canonry.crawler.hold_reason import HoldReason
 
 _MOST_RECORDS = 1 << 16  # in a block

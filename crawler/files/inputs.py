@@ -1,10 +1,15 @@
-"""The files that arguments of a command name."""
+"""The files that arguments of a command name, and lists of seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from glob import glob
 from pathlib import Path
+from typing import NamedTuple
 
+from canonry.canon.syntax import to_text
+from canonry.crawler.files.lines import Cut
 from canonry.crawler.settings import SettingsError
+
+_STDIN = "standard input"
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
@@ -38,3 +43,40 @@ def expand(arguments: Sequence[str]) -> list[str]:
 
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
+
+
+class ListedSeed(NamedTuple):
+    """A seed from a list, not yet checked."""
+
+    text: str
+    place: str  # the file and the line, for people
+
+
+def read_seed_lists(files: Sequence[str]) -> Iterator[ListedSeed | Cut]:
+    """Yield the seeds of lists: blank lines, and lines that begin with ``#``, are skipped.
+
+    All formats of `canonry.crawler.files.formats` that need no column are read, compressed or not.
+    A list that breaks off yields a `Cut` after its last whole line.
+
+    Args:
+        files: names of files; ``-`` is standard input.
+
+    Raises:
+        SettingsError: naming a file that does not exist.
+    """
+    try:
+        sources = expand(files)
+    except SettingsError as error:
+        raise SettingsError(f"--seeds {error}") from None
+    if not sources:
+        return
+    from canonry.crawler.files import blocks  # noqa: PLC0415 - loads NumPy, a tenth of a second
+
+    for line in blocks.lines_of(blocks.read(sources)):
+        if isinstance(line, Cut):
+            yield line
+            continue
+        text = to_text(line.text.strip())
+        if line.refused or (text and not text.startswith("#")):
+            source = _STDIN if line.source == "-" else line.source
+            yield ListedSeed(text, f"{source}, line {line.number:,}")

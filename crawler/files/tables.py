@@ -13,7 +13,7 @@ import msgspec
 
 from canonry.canon.syntax import to_text
 from canonry.crawler.compression import COMPRESSED_ENDINGS, write_all
-from canonry.crawler.look.unseen import escaped
+from canonry.crawler.markup import escaped
 from canonry.extras import require
 from canonry.storage.timestamps import text_of
 

@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonical, Canonicalizer, redact
 from canonry.canon.learned import describe, site_in
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.admission.traps import NO_LIMIT
-from canonry.crawler.admission.url_filter import URLFilter, is_fetched
+from canonry.crawler.admission.url_filter import NO_LIMIT, URLFilter, is_fetched
 from canonry.crawler.fetch.robots import origin_of
 from canonry.crawler.fetch.robots_rules import deciding_line
 from canonry.crawler.hold_reason import HoldReason

@@ -12,7 +12,7 @@ from canonry.canon.policies import PolicyError
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.opening import policy_of_label
-from canonry.crawler.run.job import killed_jobs, preparation
+from canonry.crawler.run.job import lease_owners, preparation
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.sections import HostSettings
 from canonry.storage import StoreError, known_url
@@ -45,7 +45,7 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
     row = known_url.last_crawl(connection)
     if row is None:
         return None
-    job = killed_jobs.corrected(row)
+    job = lease_owners.corrected(row)
     stored = stored_json(job["settings"], "jobs", job["id"])
     settings, seeds = stored.get("settings", {}), stored.get("seeds", ())
     ended_at = job["ended_at"]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
-from canonry.crawler.admission.traps import pattern
+from canonry.crawler.admission.url_filter import pattern
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason

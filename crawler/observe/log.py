@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct, UnsetType, json
 
 from canonry.canon import redact, redaction
-from canonry.crawler.look.unseen import escaped
+from canonry.crawler.markup import escaped
 from canonry.crawler.settings import SettingsError
 from canonry.storage import Admission, Outcome, StoreError
 from canonry.storage.records import NOT_A_PAGE

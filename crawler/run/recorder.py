@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.run.freed_memory import FreedMemory
+from canonry.crawler.run.process import FreedMemory
 from canonry.crawler.run.queue.scheduler import Scheduler
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.storage import Admission, Candidate, Outcome, State

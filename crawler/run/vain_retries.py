@@ -3,7 +3,7 @@
 from collections import Counter
 
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.admission.traps import pattern
+from canonry.crawler.admission.url_filter import pattern
 from canonry.storage import Queued
 
 _ENOUGH = 3  # retries in vain in a directory

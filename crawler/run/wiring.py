@@ -15,24 +15,22 @@ from canonry.crawler.fetch.open_files import with_room
 from canonry.crawler.fetch.request_headers import RequestHeaders
 from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
-from canonry.crawler.files.seed_lists import ListedSeed
+from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import open_store, policy_for
-from canonry.crawler.run import interrupts
-from canonry.crawler.run.job import advice, seed_results
-from canonry.crawler.run.job.killed_jobs import signed
-from canonry.crawler.run.job.lease_owners import own_name
+from canonry.crawler.run import process
+from canonry.crawler.run.job import preparation, seed_results
+from canonry.crawler.run.job.lease_owners import own_name, signed
 from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
-from canonry.crawler.run.queue.politeness import politeness, politeness_of
-from canonry.crawler.run.queue.send_times import SendTimes
+from canonry.crawler.run.process import SteadyClock
+from canonry.crawler.run.queue.politeness import SendTimes, politeness, politeness_of
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.queue.turns import Turns
-from canonry.crawler.run.steady_clock import SteadyClock
 from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
@@ -149,7 +147,7 @@ async def _crawl(
         client = Client(settings, SendTimes(turns, clock), headers, notify)
     except ValueError as error:
         raise SettingsError(f"[fetch]: {error}") from None
-    for hint in advice.of(settings, [candidate.url for candidate in candidates]):
+    for hint in preparation.of(settings, [candidate.url for candidate in candidates]):
         notify(f"canonry: {hint}")
     loop = asyncio.get_running_loop()  # names are looked up in threads: as many as may be asked
     loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS))
@@ -169,7 +167,7 @@ async def _crawl(
         try:
             async with client:
                 run = _build(opened, client, turns, clock, url_filter, settings, worker)
-                with _watched(watch(run)), interrupts.stopping(run, opened.notify):
+                with _watched(watch(run)), process.stopping(run, opened.notify):
                     start = time.monotonic()
                     finished = await run.run()
         except BaseException:

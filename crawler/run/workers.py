@@ -8,11 +8,12 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NamedTuple
 
-from canonry.crawler.files.seed_lists import ListedSeed
+from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.observe.progress import Progress, total
-from canonry.crawler.run import interrupts, wiring
+from canonry.crawler.run import wiring
 from canonry.crawler.run.job.lease_owners import reclaim
 from canonry.crawler.run.loop import Crawl
+from canonry.crawler.run.process import forwarding
 from canonry.crawler.settings import Settings
 from canonry.storage import StoreError
 
@@ -97,7 +98,7 @@ class _Workers:
 
     def run(self) -> wiring.CrawlResult:
         """Start all workers, and receive their messages until the last one has ended."""
-        with interrupts.forwarding(self._interrupt):
+        with forwarding(self._interrupt):
             for _ in range(self._plan.settings.crawl.workers):
                 self._start()
             while self._processes:

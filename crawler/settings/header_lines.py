@@ -1,7 +1,10 @@
-"""Headers and cookies as people write them in settings: ``Name: value``, and ``a=b; c=d``."""
+"""Headers and cookies as people write them in settings; and settings without their secrets."""
 
 import re
 from collections.abc import Iterable
+from typing import Any
+
+from canonry.crawler.settings.proxies import shown_proxy
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE = re.compile(rf"({_NAME.pattern}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
@@ -84,3 +87,19 @@ def user_and_password(text: str) -> tuple[str, str]:
         message = 'allowed is "user:password"'
         raise ValueError(message)
     return user, password
+
+
+def without_secrets(settings: Any) -> Any:  # noqa: ANN401 - plain data
+    """Return settings as plain data, in which the values of headers and passwords are ``***``."""
+    if not isinstance(settings, dict):
+        return settings
+    shown = {key: without_secrets(value) for key, value in settings.items()}
+    if "headers" in shown:
+        shown["headers"] = [f"{line.partition(':')[0]}: ***" for line in shown["headers"]]
+    if "timeout" not in shown and shown.get("cookies"):  # in [fetch] it is the name of a file
+        shown["cookies"] = "***"
+    if shown.get("proxy"):
+        shown["proxy"] = shown_proxy(shown["proxy"])
+    if "basic_auth" in shown:
+        shown["basic_auth"] = "***"
+    return shown

@@ -12,11 +12,10 @@ import jinja2
 import msgspec
 
 from canonry.canon import redaction
-from canonry.crawler.look.unseen import escaped
-from canonry.crawler.observe.pace import clock
+from canonry.crawler.markup import escaped
+from canonry.crawler.observe.progress import clock
 from canonry.crawler.web.charts import growth_chart
-from canonry.crawler.web.live_crawl import LiveCrawl
-from canonry.crawler.web.panel import Asked, BadQuestionError, Panel
+from canonry.crawler.web.panel import Asked, BadQuestionError, LiveCrawl, Panel
 from canonry.crawler.web.shown_text import finalized, href, link, own
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.storage import StoreError

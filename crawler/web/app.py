@@ -14,8 +14,7 @@ from aiohttp import web
 from canonry import __version__
 from canonry.crawler.web.answers import Answers, as_json
 from canonry.crawler.web.listening import SECONDS_TO_ASK
-from canonry.crawler.web.live_crawl import LiveCrawl
-from canonry.crawler.web.panel import Action, BadQuestionError, Panel
+from canonry.crawler.web.panel import Action, BadQuestionError, LiveCrawl, Panel
 from canonry.crawler.web.registry import ACTIONS, PANELS, STRIP
 from canonry.crawler.web.safety import FIELD, HEADERS, Safety
 from canonry.crawler.web.store_reader import StoreReader

@@ -1,18 +1,49 @@
 """The types of the live page: a panel, an action, and what a viewer asks for."""
 
 import re
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from canonry.crawler.web.live_crawl import LiveCrawl
+from canonry.crawler.observe.progress import Progress, RunPace
 
 _WHOLE = re.compile(r"[0-9]{1,12}")
 
 
 class BadQuestionError(ValueError):
     """A viewer asked for what there is not; the message says what is allowed."""
+
+
+class LiveCrawl:
+    """Keeps the latest progress of a crawl, and its speed.
+
+    The crawl calls `update` on its own thread; viewers only read. Each attribute is replaced as a
+    whole, so no lock is needed.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start before the first page.
+
+        Args:
+            clock: seconds, from any moment on.
+        """
+        self._clock = clock
+        self._pace = RunPace(clock())
+        self.progress = Progress()
+        self.speed = self._pace.at(clock(), self.progress)
+        self.is_over = False
+
+    def update(self, progress: Progress) -> None:
+        """Take the progress of the crawl as it is now."""
+        self.progress = replace(progress)
+        self.speed = self._pace.at(self._clock(), progress)
+
+    def end(self) -> None:
+        """Say that the crawl is over: nothing is in flight any more."""
+        self.is_over = True
 
 
 class Asked(NamedTuple):

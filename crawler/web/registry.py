@@ -3,7 +3,7 @@
 CONTRIBUTING says how to add one.
 """
 
-from canonry.crawler.web.actions import queue_actions, rule_actions
+from canonry.crawler.web import actions
 from canonry.crawler.web.panel import Action, Panel
 from canonry.crawler.web.views import (
     growth_view,
@@ -83,11 +83,11 @@ PANELS: tuple[Panel, ...] = (
 )
 
 ACTIONS: tuple[Action, ...] = (
-    Action("revoke", "rules", rule_actions.revoke),
-    Action("reinstate", "rules", rule_actions.reinstate),
-    Action("release", "refused", queue_actions.release),
-    Action("block", "hosts", queue_actions.block),
-    Action("unblock", "hosts", queue_actions.unblock),
-    Action("exclude", "patterns", queue_actions.exclude),
-    Action("include", "patterns", queue_actions.include),
+    Action("revoke", "rules", actions.revoke),
+    Action("reinstate", "rules", actions.reinstate),
+    Action("release", "refused", actions.release),
+    Action("block", "hosts", actions.block),
+    Action("unblock", "hosts", actions.unblock),
+    Action("exclude", "patterns", actions.exclude),
+    Action("include", "patterns", actions.include),
 )

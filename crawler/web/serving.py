@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from canonry.crawler.fetch.open_files import for_viewers
 from canonry.crawler.web.listening import Where, listening, on_thread
-from canonry.crawler.web.live_crawl import LiveCrawl
+from canonry.crawler.web.panel import LiveCrawl
 from canonry.crawler.web.safety import Safety, is_loopback, safety
 from canonry.extras import require
 

@@ -6,8 +6,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from canonry.canon import redact
-from canonry.crawler.look.markup import breakable
-from canonry.crawler.look.unseen import visible
+from canonry.crawler.markup import breakable, visible
 
 _MOST_OF_A_URL = 160
 _LONGEST_LINK = 8_000  # characters; servers refuse longer ones

@@ -4,7 +4,7 @@ from canonry.crawler.cli.exit_codes import EXIT_CODES
 
 _HEAD = """# Exit codes and streams
 
-What scripts may rely on. `make docs` makes this page from `crawler/cli/exit_codes.py`. The promises
+What scripts may rely on. `make docs` makes this page from `crawler/cli/ending.py`. The promises
 are those of [compatibility](compatibility.md#the-command).
 
 | code | meaning |

@@ -16,7 +16,7 @@ from support.next_version import release_web_2, run_python
 from support.sites import run_command
 from support.stores import open_store
 
-from canonry.crawler.run.job.killed_jobs import signed
+from canonry.crawler.run.job.lease_owners import signed
 
 _URLS = ("http://a.example/x,", "http://a.example/x", "http://a.example/y?&", "http://a.example/y")
 _TABLES = {

@@ -17,14 +17,14 @@ from canonry.crawler.compression import decompressed
 from canonry.crawler.observe import warc
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.rule_lists import convert
-from canonry.crawler.web import metrics_server
+from canonry.crawler.web import listening
 from canonry.extras import PACKAGES, MissingExtraError, require
 
 ROOT = Path(__file__).parents[2]
 
 
 def serve_metrics() -> None:
-    with metrics_server.served("9100", "sqlite://", Progress):
+    with listening.served("9100", "sqlite://", Progress):
         pass
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.servers import Answer, ok, raw_server
 
 from canonry.crawler.run import wiring
-from canonry.crawler.run.queue.send_times import SendTimes
+from canonry.crawler.run.queue.politeness import SendTimes
 from canonry.crawler.settings import load
 from canonry.storage import report
 

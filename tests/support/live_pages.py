@@ -11,7 +11,7 @@ import msgspec
 from yarl import URL
 
 from canonry.crawler.web import serving
-from canonry.crawler.web.live_crawl import LiveCrawl
+from canonry.crawler.web.panel import LiveCrawl
 from canonry.crawler.web.safety import FIELD
 
 _FORM_TOKEN = re.compile(f'name="{FIELD}" value="([^"]+)"')

@@ -4,7 +4,7 @@ import sqlite3
 
 from sqlite_utils import hookimpl
 
-from canonry.crawler.adapters.sql.registration import register
+from canonry.crawler.adapters.sql.scalar_functions import register
 
 
 @hookimpl

@@ -14,9 +14,9 @@ from canonry.canon import redact
 from canonry.canon.pipeline import kernels_rules, merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import chosen
 from canonry.crawler.batch.passes.partition import Numbers
-from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.results import Fate, Results, as_read
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.compression import write_all

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from canonry.canon import Canonicalizer, Refused
 from canonry.crawler.batch import keying
-from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results, as_read
 from canonry.crawler.batch.spark.frames import Batches
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary

@@ -14,22 +14,21 @@ from canonry.crawler.cli.crawl.scope_command import (
     seeds_option,
 )
 from canonry.crawler.cli.crawl.serve_command import serve_option, token_options, with_token
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.printed.store_json import CrawlJSON, program
 from canonry.crawler.cli.terminal import last_words, live, render, summaries
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct
 from canonry.crawler.named_policies import find_policy, warnings_for
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
-from canonry.crawler.run import unread_pages, workers
+from canonry.crawler.run import bodies, workers
 from canonry.crawler.settings import Settings, is_given, load
-from canonry.crawler.web import metrics_server, serving
-from canonry.crawler.web.live_crawl import LiveCrawl
+from canonry.crawler.web import listening, serving
+from canonry.crawler.web.panel import LiveCrawl
 from canonry.storage import report
 from canonry.storage.sql.engine import shown
 
@@ -166,7 +165,7 @@ def crawl(
         display(progress)
 
     with (
-        metrics_server.served(settings.crawl.metrics, store, lambda: standing),
+        listening.served(settings.crawl.metrics, store, lambda: standing),
         serving.served(store, serve, watched, render.notify),
         live.shown(store, settings.crawl.max_pages) as display,
     ):
@@ -175,7 +174,7 @@ def crawl(
         )
     with report.reading(store) as connection:
         found = report.status(connection)
-    found["unread"] = unread_pages.unread_in(found)
+    found["unread"] = bodies.unread_in(found)
     if as_json:
         print_json(
             CrawlJSON(

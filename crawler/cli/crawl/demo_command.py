@@ -5,13 +5,12 @@ from pathlib import Path
 
 import click
 
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.options import json_option
-from canonry.crawler.cli.printed.crawl_json import DemoJSON
+from canonry.crawler.cli.printed.store_json import DemoJSON
 from canonry.crawler.cli.terminal import render, summaries
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.demo.run import Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
 

@@ -7,16 +7,15 @@ import click
 from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.cli.described import DescribedGroup
+from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.options import json_option
-from canonry.crawler.cli.printed.crawl_json import JudgedJSON, ScopeJSON
+from canonry.crawler.cli.printed.store_json import JudgedJSON, ScopeJSON
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
+from canonry.crawler.files.inputs import ListedSeed, read_seed_lists
 from canonry.crawler.files.lines import Cut
-from canonry.crawler.files.seed_lists import ListedSeed, read_seed_lists
-from canonry.crawler.look.unseen import named
+from canonry.crawler.markup import named
 from canonry.crawler.named_policies import find_policy
 from canonry.crawler.run.job.preparation import read_seeds
 from canonry.crawler.settings import load

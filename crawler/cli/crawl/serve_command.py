@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import described, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import store_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import serving

@@ -10,13 +10,18 @@ from canonry.crawler import named_policies
 from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import (
+    described,
+    json_option,
+    out_option,
+    policy_option,
+    rules_option,
+)
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.options import json_option, out_option, policy_option, rules_option
 from canonry.crawler.cli.printed.file_json import DedupJSON
 from canonry.crawler.cli.terminal import render, summaries
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs, tables
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 from canonry.crawler.key_files.seen_file import policy_of_keys

@@ -7,9 +7,8 @@ import click
 import msgspec
 
 from canonry.crawler import opening
-from canonry.crawler.cli.described import DescribedGroup
+from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.printed.file_json import (
     AddedKeysJSON,
     ComparedKeysJSON,
@@ -18,14 +17,14 @@ from canonry.crawler.cli.printed.file_json import (
     WrittenKeysJSON,
 )
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct
 from canonry.crawler.key_files import store_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, aligned, among, merged
-from canonry.crawler.look.unseen import named
+from canonry.crawler.markup import named
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 

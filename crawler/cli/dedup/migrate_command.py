@@ -12,13 +12,18 @@ import click
 from canonry.canon import Refused
 from canonry.crawler import named_policies
 from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, map_keys
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import (
+    described,
+    json_option,
+    out_option,
+    policy_option,
+    rules_option,
+)
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.options import json_option, out_option, policy_option, rules_option
 from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import blocks, lines, output, tables
 from canonry.crawler.plurals import counted
 

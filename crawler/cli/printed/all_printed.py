@@ -3,15 +3,7 @@
 from types import MappingProxyType
 from typing import Any
 
-from canonry.crawler.cli.printed import (
-    crawl_json,
-    file_json,
-    queue_json,
-    row_json,
-    rule_json,
-    store_json,
-    url_json,
-)
+from canonry.crawler.cli.printed import file_json, row_json, rule_json, store_json
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer
@@ -20,29 +12,29 @@ from canonry.crawler.observe.log import LogLine
 
 PRINTED: MappingProxyType[str, Any] = MappingProxyType(
     {
-        "canon": url_json.CanonicalJSON | url_json.RefusedJSON,  # for each line
+        "canon": file_json.CanonicalJSON | file_json.RefusedJSON,  # for each line
         "crawl": store_json.CrawlJSON,
         "dedup": file_json.DedupJSON,
-        "demo": list[crawl_json.DemoJSON],
-        "explain": url_json.ExplainJSON,
-        "extract": url_json.ExtractJSON,
-        "hosts block": queue_json.BlockedJSON,
+        "demo": list[store_json.DemoJSON],
+        "explain": file_json.ExplainJSON,
+        "extract": file_json.ExtractJSON,
+        "hosts block": store_json.BlockedJSON,
         "hosts list": HostListing,
-        "hosts unblock": queue_json.UnblockedJSON,
+        "hosts unblock": store_json.UnblockedJSON,
         "keys diff": file_json.ComparedKeysJSON,
         "keys from-store": file_json.WrittenKeysJSON,
         "keys info": file_json.KeysInfoJSON,
         "keys merge": file_json.MergedKeysJSON,
         "keys to-store": file_json.AddedKeysJSON,
         "migrate": file_json.MigratedJSON,
-        "patterns exclude": queue_json.ExcludedJSON | ExclusionPreview,
-        "patterns include": queue_json.IncludedJSON,
+        "patterns exclude": store_json.ExcludedJSON | ExclusionPreview,
+        "patterns include": store_json.IncludedJSON,
         "patterns list": PatternListing,
         "policy check": list[rule_json.CheckedPolicyJSON],
         "policy list": list[rule_json.PolicyJSON],
         "policy show": rule_json.PolicyJSON,
         "refused list": list[RefusalAnswer],
-        "refused release": queue_json.ReleasedJSON,
+        "refused release": store_json.ReleasedJSON,
         "rules convert": rule_json.ConvertedJSON,
         "rules import": rule_json.ImportedJSON,
         "rules list": list[rule_json.RuleJSON],
@@ -50,7 +42,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "rules reinstate": rule_json.ReinstatedJSON,
         "rules revoke": rule_json.RevokedJSON,
         "rules show": rule_json.ShownRuleJSON,
-        "scope test": crawl_json.ScopeJSON,
+        "scope test": store_json.ScopeJSON,
         "status": store_json.StatusJSON,
         "upgrade": store_json.UpgradeJSON,
         "why": URLAnswer,

@@ -1,4 +1,4 @@
-"""What the commands about a whole store print as JSON: ``status``, ``crawl``, ``upgrade``."""
+"""What the commands about a store, a crawl and its queue print as JSON."""
 
 from typing import Any
 
@@ -130,3 +130,75 @@ class UpgradeJSON(msgspec.Struct, frozen=True, kw_only=True, rename={"made": "fr
     merged_examples: list[ExampleJSON] = []  # with --dry-run
     split_examples: list[ExampleJSON] = []  # with --dry-run
     apart_examples: list[ExampleJSON] = []  # with --dry-run
+
+
+class JudgedJSON(msgspec.Struct, frozen=True, kw_only=True, rename={"inside": "in"}):
+    """A URL, and whether a crawl would follow a link to it."""
+
+    url: str
+    inside: bool
+    reason: str | None  # to hold it
+    setting: str  # that decides
+    value: str | None  # of the setting
+
+
+class ScopeJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Which URLs a crawl would follow."""
+
+    urls: list[JudgedJSON]
+
+
+class DemoJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl of the demo site, compared with the truth."""
+
+    policy: str
+    resources: int  # on the site
+    fetched: int  # of these
+    missed: list[str]
+    fetched_again: int
+    again_for_want_of: dict[str, int]  # by the rule that would have spared the request
+    repeated: int  # requests for a URL that was requested before: to learn what changes by itself
+    disallowed: int  # requests that robots.txt disallows
+    endless: int  # pages of crawler traps that were fetched
+    requests: int
+    seconds: float
+    links: int
+    merged: list[MergedJSON]
+    aliases: dict[str, int]  # by kind and HTTP status
+    is_right: bool  # none missed, none disallowed, none twice for which the policy has a rule
+
+
+class ReleasedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """URLs that were released."""
+
+    reason: str
+    host: str | None  # null: on all hosts
+    released: int  # URLs that went back to the queue
+
+
+class BlockedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A host that is blocked now."""
+
+    host: str
+    held: int  # queued URLs
+
+
+class UnblockedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A host that is not blocked now."""
+
+    host: str
+    released: int  # URLs that went back to the queue
+
+
+class ExcludedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern that is excluded now."""
+
+    pattern: str
+    held: int  # queued URLs
+
+
+class IncludedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern that is not excluded now."""
+
+    pattern: str
+    released: int  # URLs that went back to the queue

@@ -8,13 +8,12 @@ from rich.markup import escape
 
 from canonry.canon import Policy, PolicyError
 from canonry.canon.policies import differences, extended, preset, released
-from canonry.crawler.cli.described import DescribedGroup
+from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import USAGE
-from canonry.crawler.cli.options import json_option
 from canonry.crawler.cli.printed.rule_json import CheckedPolicyJSON, DifferenceJSON, PolicyJSON
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.named_policies import find_policy
 
 

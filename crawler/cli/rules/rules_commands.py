@@ -7,9 +7,8 @@ import click
 
 from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
-from canonry.crawler.cli.described import DescribedGroup
+from canonry.crawler.cli.described import DescribedGroup, json_option, policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import json_option, policy_option, store_option
 from canonry.crawler.cli.printed.rule_json import (
     PagesJSON,
     ReinstatedJSON,
@@ -24,7 +23,7 @@ from canonry.crawler.cli.rules.shared_rules import (
     mine_rules,
 )
 from canonry.crawler.cli.terminal import render, summaries
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.rule_facts import (
     StateCount,
     count_spared,

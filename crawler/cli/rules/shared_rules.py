@@ -10,12 +10,17 @@ import click
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES
 from canonry.crawler import named_policies, opening
-from canonry.crawler.cli.described import Described
+from canonry.crawler.cli.described import (
+    Described,
+    json_option,
+    out_option,
+    policy_option,
+    store_option,
+)
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import json_option, out_option, policy_option, store_option
 from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, MinedJSON
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import decompressed, naming_file
 from canonry.crawler.files import blocks, lines, output, redirect_logs
 from canonry.crawler.learn import mine

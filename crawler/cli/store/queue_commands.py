@@ -7,10 +7,9 @@ from typing import TypeVar
 import click
 
 from canonry.crawler.admission import exclusions
-from canonry.crawler.cli.described import DescribedGroup
+from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import json_option, store_option
-from canonry.crawler.cli.printed.queue_json import (
+from canonry.crawler.cli.printed.store_json import (
     BlockedJSON,
     ExcludedJSON,
     IncludedJSON,
@@ -18,7 +17,7 @@ from canonry.crawler.cli.printed.queue_json import (
     UnblockedJSON,
 )
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
 from canonry.crawler.plurals import counted
 from canonry.storage import report

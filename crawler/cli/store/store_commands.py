@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler import opening, policy_upgrade
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import described, json_option, store_option, unless_dash
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import json_option, store_option, unless_dash
 from canonry.crawler.cli.printed.store_json import (
     SchemaChangeJSON,
     StatusJSON,
@@ -24,13 +23,13 @@ from canonry.crawler.cli.printed.store_json import (
     program,
 )
 from canonry.crawler.cli.terminal import render, summaries
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
 from canonry.crawler.named_policies import find_policy, policy_file
 from canonry.crawler.plurals import counted
-from canonry.crawler.run import unread_pages
-from canonry.crawler.run.job import killed_jobs
+from canonry.crawler.run import bodies
+from canonry.crawler.run.job import lease_owners
 from canonry.crawler.settings import SettingsError
 from canonry.storage import report
 from canonry.storage.clusters import export_log
@@ -57,9 +56,9 @@ def status(store: str, *, as_json: bool) -> int:
     """
     with report.reading(store) as connection:
         found = report.status(connection)
-    found["unread"] = unread_pages.unread_in(found)
+    found["unread"] = bodies.unread_in(found)
     if found["job"] is not None:
-        found["job"]["state"] = killed_jobs.state_now(found["job"])
+        found["job"]["state"] = lease_owners.state_now(found["job"])
     if as_json:
         print_json(StatusJSON(program=program(), **found))
     else:

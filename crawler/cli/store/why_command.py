@@ -5,11 +5,10 @@ import time
 import click
 from rich.markup import escape
 
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.options import json_option, store_option
 from canonry.crawler.cli.terminal import render, url_facts
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.ask import ask
 from canonry.storage import report
 

@@ -14,9 +14,8 @@ from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.look.unseen import named
-from canonry.crawler.observe.pace import RunPace, Speed, clock, time_left
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.markup import named
+from canonry.crawler.observe.progress import Progress, RunPace, Speed, clock, time_left
 from canonry.crawler.plurals import counted
 from canonry.storage import StoreError, report
 

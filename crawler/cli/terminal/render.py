@@ -1,4 +1,4 @@
-"""Print messages, traces, tables and progress for people."""
+"""Print messages, traces, tables and progress for people, and results for programs."""
 
 import os
 import sys
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
+import click
+import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -23,7 +25,7 @@ from rich.text import Text
 from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.look.unseen import named
+from canonry.crawler.markup import escaped, named
 
 _PIPE_WIDTH = 200
 _LEAST_WIDTH = 20  # of a text beside its name
@@ -203,3 +205,8 @@ def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None
                 bar.update(task, total=2 * total)
 
         yield advance
+
+
+def print_json(found: object) -> None:
+    """Print one JSON object."""
+    click.echo(escaped(msgspec.json.format(msgspec.json.encode(found), indent=2)))

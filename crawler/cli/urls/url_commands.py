@@ -14,23 +14,28 @@ import msgspec
 from canonry.canon import Canonical, Canonicalizer, Refused
 from canonry.canon import extract as canon_extract
 from canonry.crawler import named_policies
-from canonry.crawler.cli.described import described
+from canonry.crawler.cli.described import (
+    base_option,
+    described,
+    json_option,
+    policy_option,
+    rules_option,
+)
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.options import base_option, json_option, policy_option, rules_option
-from canonry.crawler.cli.printed.url_json import (
+from canonry.crawler.cli.printed.file_json import (
     CanonicalJSON,
     ExplainJSON,
     ExtractJSON,
     RefusedJSON,
 )
 from canonry.crawler.cli.terminal import render, url_facts
-from canonry.crawler.cli.terminal.as_json import print_json
+from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import Stream, naming_file
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks, lines
-from canonry.crawler.files.streams.text_streams import in_utf8
-from canonry.crawler.look.unseen import escaped
+from canonry.crawler.files.line_streams import in_utf8
+from canonry.crawler.markup import escaped
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from canonry.crawler.compression import Stream
 from canonry.crawler.files.lines import LONGEST
 from canonry.crawler.files.record_formats import opened_parquet, url_column
-from canonry.crawler.files.rows.kept_rows import ParquetBatch, RowBlock, Rows
+from canonry.crawler.files.rows.csv_table import ParquetBatch, RowBlock, Rows
 
 _WAITING = 1 << 26  # bytes of rows that wait for their row group to be full
 _CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}  # which can be written

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -16,13 +16,16 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.faults import WITH_RETRY_AFTER
 from canonry.crawler.fetch.robots import DAY
 from canonry.crawler.fetch.waits import LONGEST, longest_retry
-from canonry.crawler.files.seed_lists import ListedSeed
+from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.run.job import killed_jobs
+from canonry.crawler.run.job import lease_owners
 from canonry.crawler.run.job.lease_owners import reclaim_in
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS
-from canonry.crawler.settings import Settings, SettingsError
-from canonry.crawler.settings.secrets_hidden import without_secrets
+from canonry.crawler.settings import Settings, SettingsError, load
+from canonry.crawler.settings.header_lines import without_secrets
+from canonry.crawler.settings.host_tables import HostTables
+from canonry.crawler.settings.media_types import MediaTypes
+from canonry.crawler.settings.proxies import Proxies
 from canonry.storage import Candidate, State, Store
 from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
 from canonry.storage.sql import counts
@@ -135,9 +138,9 @@ def prepare(
             requeueing.requeue(connection, now - settings.crawl.recrawl_seconds)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         last = _last_job(connection)
-        killed_jobs.close_in(connection)
+        lease_owners.close_in(connection)
         this = msgspec.json.decode(job)
-        if last is None or killed_jobs.unsigned(last) != this:
+        if last is None or lease_owners.unsigned(last) != this:
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
             if known > _MANY:
                 notify(f"The limits have changed since the last run: reviewing {known:,} URLs.")
@@ -208,3 +211,39 @@ def _hold(connection: Connection, url_filter: URLFilter) -> None:
         return None if hold is None else hold.label
 
     requeueing.review(connection, State.QUEUED, judge)
+
+
+def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
+    """Yield sentences about settings that are missing, or that can do nothing.
+
+    Args:
+        settings: of the run.
+        seeds: as they are requested.
+    """
+    crawl, fetch = settings.crawl, settings.fetch
+    if not (crawl.contact or fetch.connect_to or fetch.allow_private):
+        yield (
+            "site owners cannot tell who crawls: give --contact, or set contact in [crawl], to a "
+            "page or a mail address of yours"
+        )
+    if crawl.sitemaps and "application/xml" not in MediaTypes(fetch.only_types):
+        yield "--only-types leaves out the sitemaps that robots.txt files name: add sitemap"
+    all_mapped = any(rule.startswith("::") for rule in fetch.connect_to)
+    yield from Proxies(fetch.proxy).notices(all_mapped=all_mapped)
+    hosts = {host_of(seed) for seed in seeds}
+    if len(hosts) != 1 or crawl.scope not in {"host", "prefix"}:
+        return
+    own = HostTables(settings.hosts).of(hosts.pop())
+    at_once = crawl.requests_per_host if own.requests_per_host is None else own.requests_per_host
+    delay = crawl.delay if own.delay is None else own.delay
+    if crawl.concurrency > at_once and crawl.concurrency != _usual():
+        pause = f" and one every {delay:g} s (--delay)" if delay else ""
+        yield (
+            f"--concurrency {crawl.concurrency} can do nothing here: all seeds are on one host, "
+            f"which gets at most {at_once} requests at once (--requests-per-host){pause}"
+        )
+
+
+def _usual() -> int:
+    """Return the concurrency that nobody asked for."""
+    return load(None, {}).crawl.concurrency

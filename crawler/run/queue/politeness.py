@@ -1,9 +1,14 @@
-"""Politeness: the limits on requests to hosts and addresses, as the settings give them."""
+"""Politeness: when hosts, addresses and domains may get their next request."""
 
+import asyncio
 import math
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from canonry.crawler.admission.scope import host_of
+from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 
@@ -48,3 +53,108 @@ def politeness_of(settings: Settings) -> Callable[[str], Politeness]:
         )
 
     return of if tables else lambda _host: general
+
+
+@dataclass(slots=True)
+class AddressPace:
+    """The pace that the hosts on one address share."""
+
+    polite: Politeness
+    started_at: float = -math.inf
+    sent_at: float = -math.inf
+    in_flight: int = 0
+    parked: deque[str] = field(default_factory=deque)  # hosts that wait for this address
+    scheduled: bool = False
+
+    @property
+    def is_full(self) -> bool:
+        """True if it has as many requests in flight as it may have."""
+        return 0 < self.polite.per_address <= self.in_flight
+
+    @property
+    def ready_at(self) -> float:
+        """When it may get its next request, unless it is full."""
+        return self.started_at + self.polite.address_delay
+
+    def is_free(self, now: float) -> bool:
+        """Return True if one more request may go to it now."""
+        polite = self.polite  # the properties, spelled out: this runs for each request
+        full = 0 < polite.per_address <= self.in_flight
+        return not full and self.started_at + polite.address_delay <= now
+
+
+@dataclass(slots=True)
+class DomainPace:
+    """The share that the hosts of one registrable domain have in the requests.
+
+    What has the fewest requests in flight goes first, then what has waited longest.
+    """
+
+    turn: int  # counts up: of its latest request, or when it was added
+    hosts: int = 0
+    in_flight: int = 0
+    ready: deque[str] = field(default_factory=deque)  # hosts that may get a request now
+    entry: tuple[int, int] | None = None  # its place among the domains that have some
+
+
+@dataclass(slots=True)
+class HostPace:
+    """One host's pace."""
+
+    domain: DomainPace
+    polite: Politeness
+    not_before: float
+    delay: float
+    address: AddressPace | None
+    started_at: float = -math.inf
+    latency: float = 0.0
+    wanted: int = 0  # requests that wait for a turn
+    unspent: int = 0  # turns that were taken, and with which nothing was requested yet
+    in_flight: int = 0
+    scheduled: bool = False  # in the heap, ready or parked
+    entry: int = 0  # its number in the heap; 0 without one
+
+    @property
+    def shared(self) -> AddressPace | None:
+        """The address that it may share with other hosts; None for one of its own."""
+        return None if self.address is ALONE else self.address
+
+    @property
+    def ready_at(self) -> float:
+        """When it may get its next request, unless it is full."""
+        polite = self.polite
+        pause = min(self.latency * polite.factor, polite.longest) if polite.delay else 0.0
+        return max(self.not_before, self.started_at + max(self.delay, pause))
+
+
+# Of hosts that share theirs with nobody: nothing is ever counted here, and it is always free.
+ALONE = AddressPace(Politeness(delay=0.0, per_host=1))
+
+
+class SendTimes:
+    """Whatever is requested, and for whatever reason, counts for the host that it goes to."""
+
+    def __init__(self, turns: Turns, clock: Callable[[], float]) -> None:
+        """Bind the turns, which are told when requests were sent, and their clock."""
+        self._turns = turns
+        self._clock = clock
+
+    async def turn(self, url: str) -> None:
+        """Wait for the host's turn, if none was taken for a request of this URL."""
+        now = self._clock()
+        if (start := self._turns.spend(host_of(url), now)) > now:
+            await asyncio.sleep(start - now)
+
+    async def clearance(self, url: str) -> None:
+        """Wait until the request may be sent; nothing else runs before the caller goes on."""
+        host = host_of(url)
+        while (seconds := self._turns.until_sending(host, self._clock())) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(seconds)  # others that wait for it may go first; no event tells
+
+    def sent(self, url: str) -> None:
+        """Note that the request was sent just now."""
+        self._turns.sent(host_of(url), self._clock())
+
+    def arrived(self, url: str) -> None:
+        """Note that the head of its answer was read."""
+        self._turns.arrived(host_of(url), self._clock())

@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterable
 from itertools import count
 
 from canonry.crawler.admission.scope import registrable
-from canonry.crawler.run.queue.host_pace import ALONE, AddressPace, DomainPace, HostPace
-from canonry.crawler.run.queue.politeness import Politeness
+from canonry.crawler.run.queue.politeness import (
+    ALONE,
+    AddressPace,
+    DomainPace,
+    HostPace,
+    Politeness,
+)
 
 # A request may take so long to its host, for all that we can tell: seconds, and of the delay.
 _ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2

@@ -3,7 +3,7 @@
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.crawler.observe.pace import time_left
+from canonry.crawler.observe.progress import time_left
 from canonry.crawler.web.panel import Asked
 from canonry.crawler.web.views.strip_view import RUNNING, speed_of, state_of
 from canonry.storage.growth import samples

@@ -3,7 +3,7 @@
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.crawler.observe.pace import SPAN
+from canonry.crawler.observe.progress import SPAN
 from canonry.crawler.web.panel import Asked
 from canonry.storage.growth import samples
 from canonry.storage.seen.bloom import ERROR_RATE

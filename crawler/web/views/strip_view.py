@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.crawler.observe.pace import LONG, SPAN, Speed, speed_between, time_left
-from canonry.crawler.run.job import killed_jobs
+from canonry.crawler.observe.progress import LONG, SPAN, Speed, speed_between, time_left
+from canonry.crawler.run.job import lease_owners
 from canonry.crawler.web.panel import Asked
 from canonry.storage.growth import samples
 from canonry.storage.growth.samples import StoreSample
@@ -94,7 +94,7 @@ def state_of(job: dict[str, Any] | None, asked: Asked) -> str:
     """Return the state of the last crawl; that of this process runs until it says that it ends."""
     if asked.crawl is not None and not asked.crawl.is_over:
         return "starting" if job is None else RUNNING
-    return "none" if job is None else str(killed_jobs.corrected(job)["state"])
+    return "none" if job is None else str(lease_owners.corrected(job)["state"])
 
 
 def speed_of(

@@ -6,9 +6,8 @@ from hypothesis import given
 from support import strategies
 
 import canonry
-from canonry.crawler.admission import traps
 from canonry.crawler.admission.scope import Scope
-from canonry.crawler.admission.url_filter import URLFilter, shortest_base
+from canonry.crawler.admission.url_filter import URLFilter, pattern, shortest_base
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import load
 from canonry.storage import Candidate
@@ -194,7 +193,7 @@ def test_web_ports_are_not_held(authority: str) -> None:
     ],
 )
 def test_urls_of_one_program_have_one_pattern(one: str, other: str) -> None:
-    assert traps.pattern(one) == traps.pattern(other)
+    assert pattern(one) == pattern(other)
 
 
 @pytest.mark.parametrize(
@@ -212,4 +211,4 @@ def test_urls_of_one_program_have_one_pattern(one: str, other: str) -> None:
     ],
 )
 def test_urls_of_different_programs_have_different_patterns(one: str, other: str) -> None:
-    assert traps.pattern(one) != traps.pattern(other)
+    assert pattern(one) != pattern(other)

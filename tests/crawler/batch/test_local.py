@@ -26,16 +26,15 @@ import canonry
 from canonry.crawler import compression
 from canonry.crawler.batch import dedup_job, key_set, keying, local, results
 from canonry.crawler.batch.checkpoint import workplace
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import one_pass
 from canonry.crawler.batch.passes.first_pass import FirstPass, begin
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.batch.passes.second_pass import SecondPass
-from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.files import tables
+from canonry.crawler.files import line_streams, tables
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.streams import line_blocks
 from canonry.crawler.settings import SettingsError
 
 WEB = canonry.Canonicalizer("web")
@@ -94,7 +93,7 @@ def test_it_is_the_plain_definition_wherever_the_input_is_cut(
 ) -> None:
     """Also where the keys no longer fit into memory: at once, somewhere (``limit``), or never."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(line_blocks, "BLOCK", block)
+        patch.setattr(line_streams, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
         patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
         path = Path(folder, "in.txt")
@@ -125,7 +124,7 @@ def test_workers_and_memory_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, memory: int
 ) -> None:
     monkeypatch.setattr(keying, "FEW", 0)
-    monkeypatch.setattr(line_blocks, "BLOCK", 1 << 16)
+    monkeypatch.setattr(line_streams, "BLOCK", 1 << 16)
     lines = [*some_lines(30_000), b"http://end.example/"]
     path = tmp_path / "in.txt"
     path.write_bytes(b"\n".join(lines) + b"\n")

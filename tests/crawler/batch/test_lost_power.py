@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     job.run(asked(), WEB, lambda _count: None, print)
     for name, value in (("_SAVE_EVERY", 0.0), ("_SAVING", 0.0)):
         monkeypatch.setattr(checkpoint, name, value)
-    monkeypatch.setattr("canonry.crawler.files.streams.line_blocks.BLOCK", 1 << 14)
+    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 14)
     monkeypatch.setattr(Partitions, "count_for", lambda _memory, _rows: 2)
     monkeypatch.setattr(os, "fsync", lambda _number: None)
     (tmp_path / "work").mkdir()

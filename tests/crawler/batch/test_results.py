@@ -26,7 +26,7 @@ from support.sites import run_command
 import canonry
 from canonry.crawler.batch import checkpoint, dedup_job, job, local, results
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
-from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.files import output, tables
 
 WEB = canonry.Canonicalizer("web")
@@ -211,7 +211,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
     rng = random.Random(seed)
     monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.streams.line_blocks.BLOCK", 1 << 13)
+    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 13)
     lines = some_lines(8_000)
     (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
@@ -320,7 +320,7 @@ def test_an_interrupted_job_says_how_to_resume(
 ) -> None:
     monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.streams.line_blocks.BLOCK", 1 << 12)
+    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 12)
     lines = some_lines(3000)
     (tmp_path / "in").write_bytes(b"\n".join(lines))
     left = [5]

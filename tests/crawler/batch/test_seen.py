@@ -21,13 +21,12 @@ import canonry
 from canonry.canon.policies import preset
 from canonry.crawler.batch import checkpoint, dedup_job, job, key_set, local, results
 from canonry.crawler.batch.checkpoint import Workplace, workplace
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import one_pass
 from canonry.crawler.batch.passes.partition import Partitions
-from canonry.crawler.batch.plan import Plan
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.files import tables
+from canonry.crawler.files import line_streams, tables
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.streams import line_blocks
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import opened_keys
 from canonry.crawler.key_files.seen_file import extending
@@ -94,7 +93,7 @@ def test_it_is_the_plain_definition_with_each_engine(
     known: set[bytes] = set()
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(os, "fsync", lambda _number: None)
-        patch.setattr(line_blocks, "BLOCK", block)
+        patch.setattr(line_streams, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
         patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
         patch.setattr(one_pass, "_is_held", lambda _plan: engine == "memory")
@@ -132,7 +131,7 @@ def test_killed_anywhere_it_resumes_and_extends_the_file_once(
     """At each save of a checkpoint, each new name, and each write of the file of keys."""
     monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr(line_blocks, "BLOCK", 1 << 13)
+    monkeypatch.setattr(line_streams, "BLOCK", 1 << 13)
     monkeypatch.setattr(Partitions, "count_for", lambda _memory, _rows: 2)
     monkeypatch.chdir(tmp_path)
     if memory < 1 << 20:

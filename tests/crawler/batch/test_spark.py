@@ -18,7 +18,7 @@ from support.sites import run_command
 import canonry
 from canonry.crawler.batch import local, spark
 from canonry.crawler.batch.checkpoint import workplace
-from canonry.crawler.batch.plan import Plan
+from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results
 from canonry.crawler.batch.spark import cluster, java
 from canonry.crawler.batch.summary import Summary

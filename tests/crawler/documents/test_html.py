@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.documents import directives, elements, html
+from canonry.crawler.documents import document, elements, html
 
 URL = "http://a.example/dir/page?q"
 
@@ -156,7 +156,7 @@ def test_directives_and_links_of_pages(
     ],
 )
 def test_nofollow_in_headers(values: list[str], forbidden: bool) -> None:
-    assert directives.header_forbids_following(values, "canonry") is forbidden
+    assert document.header_forbids_following(values, "canonry") is forbidden
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_nofollow_in_headers(values: list[str], forbidden: bool) -> None:
     ],
 )
 def test_the_canonical_link_of_a_header(values: list[str], target: str | None) -> None:
-    named = directives.link_headers(values)
+    named = document.link_headers(values)
     assert next((link for link, how in named if "canonical" in how), None) == target
 
 
@@ -290,4 +290,4 @@ def test_a_meta_that_names_utf_16_means_utf_8() -> None:
     ],
 )
 def test_the_links_of_link_headers(value: str, found: list[tuple[str, set[str]]]) -> None:
-    assert [(link, set(how)) for link, how in directives.link_headers([value])] == found
+    assert [(link, set(how)) for link, how in document.link_headers([value])] == found

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from canonry.crawler.fetch import addresses
+from canonry.crawler.fetch.addresses import SPECIAL_BLOCKS, SpecialBlock
 from canonry.crawler.fetch.ports import PORT_GROUPS, is_web_port
-from canonry.crawler.fetch.special_addresses import SPECIAL_BLOCKS, SpecialBlock
 
 DOCS = Path(__file__).parents[3] / "docs/reference"
 

@@ -19,7 +19,7 @@ from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.proxy_routes import ProxyRoutes
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.run.job import advice
+from canonry.crawler.run.job import preparation
 from canonry.crawler.settings import SettingsError, load
 from canonry.crawler.settings.proxies import Proxies
 
@@ -95,7 +95,7 @@ def test_a_crawl_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ALL_PROXY", "NO_PROXY", "http_proxy", "all_proxy", "no_proxy", "REQUEST_METHOD"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HTTP_PROXY", "http://p.example:3128")
-    assert any("p.example:3128 (HTTP_PROXY)" in one for one in advice.of(load(None, {}), []))
+    assert any("p.example:3128 (HTTP_PROXY)" in one for one in preparation.of(load(None, {}), []))
 
 
 def get_through(url: str, answer: Answer, **fetch: object) -> tuple[Response | FetchError, Raw]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from support.stored_rules import REF, SLASH, put_in_force
 from support.stores import candidate, open_store
 
-from canonry.crawler.inquiry.held_urls import held_by
+from canonry.crawler.inquiry.rule_names import held_by
 from canonry.storage.learned.held_names import held_first
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.crawler.look import markup
-from canonry.crawler.look.unseen import MOST, escaped, named, visible
+from canonry.crawler import markup
+from canonry.crawler.markup import MOST, escaped, named, visible
 
 
 def test_what_turns_text_around_is_shown_by_number() -> None:

@@ -21,7 +21,7 @@ from canonry.crawler.observe import metrics
 from canonry.crawler.observe.log import Log, LogLine
 from canonry.crawler.observe.progress import Progress, Rate, total
 from canonry.crawler.settings import SettingsError
-from canonry.crawler.web import metrics_server
+from canonry.crawler.web import listening
 from canonry.storage import Outcome, Queued, State, StoreError
 
 
@@ -120,7 +120,7 @@ def test_metrics_before_the_store_exists() -> None:
 def test_a_port_that_cannot_be_opened_is_wrong_usage(where: str) -> None:
     with (
         pytest.raises(SettingsError, match=f"--metrics {where}.*(allowed are PORT|give another)"),
-        metrics_server.served(where, "sqlite://", Progress),
+        listening.served(where, "sqlite://", Progress),
     ):
         pass
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from canonry.crawler.learn.text.text_blocks import blocks_of
-from canonry.crawler.run import body_fingerprints
-from canonry.crawler.run.body_fingerprints import Fingerprints
+from canonry.crawler.run import bodies
+from canonry.crawler.run.bodies import Fingerprints
 
 BODIES = [f"<p>{n} words of page {n} </p>".encode() * 40 * 3**n for n in range(6)]
 
@@ -48,6 +48,6 @@ def test_visits_that_are_cancelled_or_fail_are_no_fault_of_others(
         assert isinstance(found[4], MemoryError)
         assert found[5] == found[2]
 
-    monkeypatch.setattr(body_fingerprints, "blocks_of", broken)
+    monkeypatch.setattr(bodies, "blocks_of", broken)
     for _ in range(2):
         asyncio.run(run())

@@ -33,7 +33,7 @@ from support.sites import (
 
 from canonry.canon.policies import Policy
 from canonry.crawler.cli.commands import main
-from canonry.crawler.cli.printed.crawl_json import DemoJSON
+from canonry.crawler.cli.printed.store_json import DemoJSON
 from canonry.crawler.demo import run as demo
 from canonry.crawler.demo.server import Served
 from canonry.crawler.documents import html

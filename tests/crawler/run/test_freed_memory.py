@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.crawler.run.freed_memory import FreedMemory
+from canonry.crawler.run.process import FreedMemory
 
 STATUS = Path("/proc/self/status")
 BLOCK = 30_000  # bytes: the C library does not map such a block by itself

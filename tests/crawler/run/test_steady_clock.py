@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from canonry.crawler.run.steady_clock import SteadyClock
+from canonry.crawler.run.process import SteadyClock
 
 
 def test_it_follows_the_system_but_not_where_that_is_set_back(

@@ -10,7 +10,7 @@ from support.crawls import crawl, page, target_of
 from support.servers import Answer, ok
 
 from canonry.crawler.cli.commands import main
-from canonry.crawler.run.job import advice
+from canonry.crawler.run.job import preparation
 from canonry.crawler.settings import load
 
 TYPES = {"/a.pdf": "application/pdf", "/b.pdf": "application/pdf", "/x": "text/html;charset=x"}
@@ -106,7 +106,7 @@ def test_what_turns_out_too_long_is_an_unread_page_too(tmp_path: Path) -> None:
 def test_sitemaps_that_are_left_out_are_told() -> None:
     told = "--only-types leaves out the sitemaps that robots.txt files name: add sitemap"
     for types, says in ((["html"], True), (["html", "sitemap"], False), ([], False)):
-        assert (told in advice.of(load(None, {"fetch": {"only_types": types}}), [])) == says
+        assert (told in preparation.of(load(None, {"fetch": {"only_types": types}}), [])) == says
 
 
 def test_why_says_that_a_body_was_not_read(tmp_path: Path) -> None:

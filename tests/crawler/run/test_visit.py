@@ -8,8 +8,7 @@ import pytest
 import canonry
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.fetch.bodies.body_room import make_room
-from canonry.crawler.fetch.bodies.request_time import RequestTime
+from canonry.crawler.fetch.body_reader import RequestTime, make_room
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker

@@ -8,7 +8,7 @@ from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.run.job import advice
+from canonry.crawler.run.job import preparation
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.run.queue.politeness import politeness, politeness_of
 from canonry.crawler.run.queue.turns import Turns
@@ -159,5 +159,5 @@ def test_the_store_gets_no_secret(tmp_path: Path) -> None:
 def test_a_concurrency_that_can_do_nothing_is_told(
     flags: dict[str, object], seeds: list[str], says: bool
 ) -> None:
-    told = list(advice.of(load(None, {"crawl": {"contact": "me", **flags}}), seeds))
+    told = list(preparation.of(load(None, {"crawl": {"contact": "me", **flags}}), seeds))
     assert told == [NOTHING] * says

@@ -12,8 +12,7 @@ from support.live_pages import Viewer, live_page
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import serving
-from canonry.crawler.web.live_crawl import LiveCrawl
-from canonry.crawler.web.panel import Panel
+from canonry.crawler.web.panel import LiveCrawl, Panel
 from canonry.crawler.web.registry import ACTIONS, PANELS
 from canonry.crawler.web.safety import FIELD
 from canonry.crawler.web.serving import Place

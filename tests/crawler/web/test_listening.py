@@ -11,7 +11,7 @@ from support.live_pages import Viewer, live_page
 from support.ports import free_port
 
 from canonry.crawler.observe.progress import Progress
-from canonry.crawler.web import app, listening, metrics_server, serving
+from canonry.crawler.web import app, listening, serving
 
 _HOST = b"Host: 127.0.0.1\r\n"
 _FORM = (
@@ -79,7 +79,7 @@ def page_port(store: str, stack: ExitStack) -> int:
 
 def metrics_port(store: str, stack: ExitStack) -> int:
     port = free_port()
-    stack.enter_context(metrics_server.served(str(port), store, Progress))
+    stack.enter_context(listening.served(str(port), store, Progress))
     return port
 
 

@@ -7,10 +7,10 @@ import pytest
 from support.live_pages import Viewer, live_page
 from support.stores import assert_counts_are_right, candidate, open_store, visited
 
-from canonry.crawler.admission import traps
+from canonry.crawler.admission import url_filter
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
-from canonry.crawler.web.actions import queue_actions
+from canonry.crawler.web import actions
 from canonry.storage import State, report
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import leases, robots_cache
@@ -22,10 +22,10 @@ _EVIL = "<script>alert(1)</script>"
 @pytest.fixture
 def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     """Return a viewer of a store with queued, held and failed URLs on a few hosts."""
-    monkeypatch.setattr(queue_actions, "_PATIENCE", 100.0)  # on a busy machine, a step takes long
+    monkeypatch.setattr(actions, "_PATIENCE", 100.0)  # on a busy machine, a step takes long
     store = open_store(tmp_path)
     settings = load(None, {"crawl": {"max_depth": 3, "delay": 0.5}})
-    store.budgets_of = lambda url: traps.budgets_of(url, settings.traps)
+    store.budgets_of = lambda url: url_filter.budgets_of(url, settings.traps)
     urls = [*(f"{A}day/{n}/" for n in range(60)), *(f"http://h{n}.example/" for n in range(70))]
     store.admit([candidate(url) for url in urls], 1.0)
     store.admit([candidate(f"{A}{n}", depth=4, held="too-deep") for n in range(3)], 1.0)

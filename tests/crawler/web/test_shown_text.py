@@ -4,7 +4,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from canonry.crawler.look.unseen import MOST, visible
+from canonry.crawler.markup import MOST, visible
 from canonry.crawler.web.shown_text import finalized, href, link, own
 
 

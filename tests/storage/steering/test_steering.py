@@ -9,7 +9,7 @@ from sqlalchemy import Connection, event
 from support.databases import url_of
 from support.stores import admit, assert_counts_are_right, candidate, lease, open_store, visited
 
-from canonry.crawler.admission import exclusions, traps
+from canonry.crawler.admission import exclusions, url_filter
 from canonry.crawler.settings import load
 from canonry.storage import State, Store, StoreError, report
 from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED
@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """Return a store with two hosts; the steps in it are short."""
     made = open_store(tmp_path)
     limits = load(None, {}).traps
-    made.budgets_of = lambda url: traps.budgets_of(url, limits)
+    made.budgets_of = lambda url: url_filter.budgets_of(url, limits)
     admit(made, [*_DAYS, f"{A}x", f"{A}y", f"{B}calendar/1/"])
     yield made
     made.close()

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 from support.stores import candidate, open_store
 
-from canonry.crawler.admission import traps
+from canonry.crawler.admission import url_filter
 from canonry.crawler.cli.commands import main
 from canonry.crawler.settings import load
 from canonry.storage import report
@@ -18,7 +18,7 @@ def store(tmp_path: Path) -> str:
     """Make a store with a few queued and held URLs."""
     made = open_store(tmp_path)
     limits = load(None, {}).traps
-    made.budgets_of = lambda url: traps.budgets_of(url, limits)
+    made.budgets_of = lambda url: url_filter.budgets_of(url, limits)
     made.admit([candidate(f"http://a.example/day/{n}/") for n in range(4)], 1.0)
     made.admit([candidate("http://b.example/")], 1.0)
     made.admit([candidate("http://b.example/deep", depth=9, held="too-deep")], 1.0)

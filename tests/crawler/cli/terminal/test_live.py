@@ -9,8 +9,7 @@ from rich.live import Live
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.live import LiveDisplay
-from canonry.crawler.observe.pace import Speed
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import Progress, Speed
 
 PROGRESS = Progress(
     pages=1234,

@@ -8,7 +8,7 @@ import pytest
 from support.clocks import Clock
 from support.servers import ok, raw_server
 
-from canonry.crawler.fetch.bodies.body_room import BodyRoom
+from canonry.crawler.fetch.body_reader import BodyRoom
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.settings import load
 

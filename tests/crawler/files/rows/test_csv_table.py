@@ -12,8 +12,7 @@ from support.strategies import tries
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import record_formats
 from canonry.crawler.files.rows import csv_table
-from canonry.crawler.files.rows.csv_table import csv_rows
-from canonry.crawler.files.rows.kept_rows import RowBlock
+from canonry.crawler.files.rows.csv_table import RowBlock, csv_rows
 
 _TOKENS = [
     "a",

@@ -1,16 +1,22 @@
-"""Fingerprints of bodies, made beside the event loop: most of that needs no lock of Python's."""
+"""Bodies: their fingerprints, made beside the event loop; and what is kept of those not read."""
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from canonry.crawler.fetch.faults import Fault
+from canonry.crawler.fetch.response import Response, Unread
+from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.storage import Hop, Outcome, Page, Queued, State
+from canonry.storage.records import UNREAD
 
 _DIGEST = 16  # bytes
 _SMALL = 1 << 13  # bytes, which take less time than the way to the thread
 _THREAD = ThreadPoolExecutor(1, "canonry-fingerprints")
+_REASONS = (HoldReason.OTHER_TYPE.label, Fault.TOO_LARGE.label)
 
 
 class Fingerprint(NamedTuple):
@@ -91,4 +97,45 @@ def _of(body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
     return Fingerprint(
         hashlib.blake2b(body, digest_size=_DIGEST).digest(),
         blocks_of(body, content_type) if read else None,
+    )
+
+
+def unread_in(status: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many pages of a store answered and were not read, by reason.
+
+    Args:
+        status: what the store holds, as `canonry.storage.report.status` returns it. Its counts of
+            pages by HTTP status include them.
+    """
+    unread = {**status["held"], **status["failed"]}
+    return {reason: unread[reason] for reason in _REASONS if unread.get(reason)}
+
+
+def unread_outcome(
+    queued: Queued, response: Response, unread: Unread, hops: Sequence[Hop]
+) -> Outcome:
+    """Return the outcome of a response whose body was not read.
+
+    It is held for its type, until that is wanted, or has failed for its size. It has no ETag: a
+    later request has to get the body.
+    """
+    too_large = unread.reason == Fault.TOO_LARGE.label
+    page = Page(
+        status=response.status,
+        elapsed=response.elapsed,
+        content_type=response.headers.get("Content-Type"),
+        size=0,
+        digest=hashlib.blake2b(queued.url.encode(), digest_size=16).digest(),  # equal to no other
+        title=None,
+        canonical=None,
+        links=UNREAD,
+    )
+    return Outcome(
+        queued,
+        State.FAILED if too_large else State.HELD,
+        unread.reason,
+        hops=tuple(hops),
+        unread=page,
+        elapsed=response.elapsed,
+        detail=unread.detail,
     )

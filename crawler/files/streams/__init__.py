@@ -1,1 +1,0 @@
-"""Streams of bytes: texts of other systems, whole lines, reading ahead."""

@@ -1,1 +1,0 @@
-"""How texts of others look on our pages: whole, harmless, and in the style that all pages share."""

@@ -1,0 +1,98 @@
+"""A crawl and its process: signals that stop it, memory that it returns, a steady clock."""
+
+import asyncio
+import ctypes
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from canonry.crawler.run.loop import Crawl
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_EVERY = 1 << 25  # bytes of pages; it takes some milliseconds
+_ALONE = 1 << 19  # bytes of one object, from which on it gets pages of its own
+_M_MMAP_THRESHOLD = -3  # in glibc's malloc.h
+_SET_BACK = 1.0  # seconds; less is the daily correction of a clock
+
+
+@contextmanager
+def stopping(run: Crawl, notify: Callable[[str], None]) -> Iterator[None]:
+    """Stop a crawl on an interrupt: after the requests in flight, or at once on the second."""
+    loop = asyncio.get_running_loop()
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            notify("Stopping after the requests in flight; Ctrl-C again stops at once.")
+            run.stop()
+        else:
+            run.stop(now=True)
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
+    """Call a function with the number of each interrupt signal, instead of being interrupted."""
+    before = {n: signal.signal(n, lambda number, _frame: forward(number)) for n in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class FreedMemory:
+    """Returns memory to the system each time when so many bytes of pages were done with."""
+
+    def __init__(self) -> None:
+        """Find the function of the C library that does so; glibc has one.
+
+        Large objects get pages of their own, and give them back at once. By itself, glibc ends
+        this after the first of them: the next ones then leave gaps between smaller ones.
+        """
+        if (choose := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+            choose(_M_MMAP_THRESHOLD, _ALONE)
+        self._return = _malloc_trim()
+        self._done = 0  # bytes, since the last time
+
+    def done_with(self, size: int) -> None:
+        """Note that a page of so many bytes is not needed any more."""
+        self._done += size
+        if self._done >= _EVERY and self._return is not None:
+            self._done = 0
+            self._return(0)
+
+
+def _malloc_trim() -> Callable[[int], int] | None:
+    """Return ``malloc_trim``; None where the C library has none."""
+    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return found
+
+
+class SteadyClock:
+    """Follows the system's clock, but goes on at its own pace where that is set back.
+
+    So the pauses of hosts, retries and leases, which are moments of this clock, end when they
+    should. A clock that is set forward is followed: a machine that slept has really waited.
+    """
+
+    def __init__(self) -> None:
+        """Start with the system's time."""
+        self._now, self._elapsed = time.time(), time.monotonic()
+
+    def __call__(self) -> float:
+        """Return the seconds since 1970."""
+        wall, elapsed = time.time(), time.monotonic()
+        expected = self._now + elapsed - self._elapsed
+        self._now, self._elapsed = expected if wall < expected - _SET_BACK else wall, elapsed
+        return self._now

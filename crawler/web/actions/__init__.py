@@ -1,1 +1,0 @@
-"""What can be changed from the page: a transaction on the store, a module for each subject."""
