@@ -28,7 +28,7 @@ from measure import arguments, keep
 
 from canonry.crawler.web import serving
 from canonry.crawler.web.registry import PANELS
-from canonry.storage import report
+from canonry.storage.reading import report
 
 # Further questions to panels, besides the first page of each.
 _MORE = {

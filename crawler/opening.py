@@ -11,8 +11,9 @@ from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import of_version, preset, released
 from canonry.crawler.lookup import Lookup
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version, silent
-from canonry.storage import Store, StoreError, report
+from canonry.storage import Store, StoreError
 from canonry.storage.facts import another_policy, recorded_policy
+from canonry.storage.reading import report
 from canonry.storage.sql.engine import read_url, shown
 from canonry.storage.sql.sqlite_engine import file_of
 

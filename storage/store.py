@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlalchemy import Connection, insert, update
 
 from canonry.canon import redact
-from canonry.storage.answered import target_of, write_answers
 from canonry.storage.facts import check_unchanged, establish
-from canonry.storage.growth.samples import StoreSampler
 from canonry.storage.records import (
     Admission,
     Candidate,
@@ -22,7 +20,9 @@ from canonry.storage.records import (
 )
 from canonry.storage.rows import budgets, merges, pages, urls
 from canonry.storage.rows.acknowledgement import acknowledge, fetched_anew
+from canonry.storage.rows.answered import target_of, write_answers
 from canonry.storage.rows.merges import MergeCounter, MergingRules
+from canonry.storage.samples import StoreSampler
 from canonry.storage.seen.filter_file import FilterFile
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id, rows_of

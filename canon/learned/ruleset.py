@@ -13,13 +13,12 @@ from typing import NamedTuple
 import msgspec
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
-from canonry.canon.learned import rules_file
+from canonry.canon.learned import learned_rule
+from canonry.canon.learned.checks import fault, find_circle
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
 from canonry.canon.learned.marks import names_before
-from canonry.canon.learned.rewrite import Rewrite
-from canonry.canon.learned.sites import site_in, site_of
-from canonry.canon.learned.validate import fault, find_circle
+from canonry.canon.learned.rewrite import Rewrite, site_in, site_of
 from canonry.canon.rules.rule import Change
 from canonry.canon.syntax.parts import Parts
 
@@ -207,7 +206,7 @@ class RuleSet:
     def dumps(self) -> str:
         """Return the rules as JSON for people; `loads` reads it."""
         rules = sorted(self.rules, key=lambda rule: (rule.host, ORDER[rule.family], rule.rewrite))
-        return rules_file.encode(rules, self.policy)
+        return learned_rule.encode(rules, self.policy)
 
 
 def loads(text: str | bytes, source: str = "rules") -> RuleSet:
@@ -223,7 +222,7 @@ def loads(text: str | bytes, source: str = "rules") -> RuleSet:
     """
     if not isinstance(text, (str, bytes, bytearray)):
         raise wrong_type("rules", text, "str or bytes")
-    return RuleSet(*rules_file.decode(text, source), source)
+    return RuleSet(*learned_rule.decode(text, source), source)
 
 
 class Followed(NamedTuple):

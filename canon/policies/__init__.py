@@ -3,8 +3,7 @@
 from canonry.canon.policies.allowed import did_you_mean, fault_among, fault_in, unknown
 from canonry.canon.policies.policy import Policy, PolicyError, differences
 from canonry.canon.policies.policy_files import extended, from_toml, of_version, preset
-from canonry.canon.policies.presets import preset_names, read_shipped, released
-from canonry.canon.policies.toml_lines import line_of
+from canonry.canon.policies.toml_files import line_of, preset_names, read_shipped, released
 
 __all__ = [
     "Policy",

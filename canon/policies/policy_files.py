@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from canonry.canon.arguments import check_text
 from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of
-from canonry.canon.policies.presets import read_lists, read_shipped, released
+from canonry.canon.policies.toml_files import read_lists, read_shipped, released
 from canonry.canon.rules.table import EDITION
 
 _CHANGES = ("add", "remove", "replace")
@@ -138,7 +138,7 @@ def _read(text: str, source: str) -> Policy:
 
 def _error(text: str, source: str, fault: _Fault) -> PolicyError:
     """Return the error for a fault, with the line of its key."""
-    from canonry.canon.policies.toml_lines import line_of  # noqa: PLC0415 - only for errors
+    from canonry.canon.policies.toml_files import line_of  # noqa: PLC0415 - only for errors
 
     path = (fault.table, fault.key) if fault.table else (fault.key,)
     line = line_of(text, path, fault.item)

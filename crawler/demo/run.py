@@ -12,7 +12,7 @@ from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 
 # Deep enough for the whole site; it ends the endless calendar.
 MAX_DEPTH = 12

@@ -1,13 +1,13 @@
-"""XML that lists URLs: sitemaps (sitemaps.org), Atom (RFC 4287) and RSS."""
+"""XML that lists URLs: sitemaps (sitemaps.org), Atom (RFC 4287) and RSS; and its entities."""
 
 import re
 from html.entities import html5
 from typing import NamedTuple
 from xml.parsers import expat
 
+from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
-from canonry.crawler.documents.xml_pages import UNKNOWN, without_entities
 
 _HEAD = 4096  # the root element must appear within so many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")
@@ -19,6 +19,23 @@ _FOLLOWED = frozenset({"alternate", "next", "previous", "prev", "first", "last"}
 _MAX_ENTITY = 1000  # characters
 _MAX_ENTITIES = 1000
 _LOC_PARENTS = frozenset({"url", "sitemap"})
+UNKNOWN = "\ufdd0"  # stands for the "&" of an entity that is not known; no text holds it
+_PREDEFINED = frozenset({"amp", "apos", "gt", "lt", "quot"})
+# XML 1.0, productions 22 and 28: what may come before the root element.
+_PROLOG = compile_pattern(
+    r"(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->)*+"
+    r"""(<!DOCTYPE(?:[^\["'>]|"[^"]*+"|'[^']*+')*+"""
+    r"""(?:\[((?:[^\]"'<]|"[^"]*+"|'[^']*+'|<!--(?:[^-]|-(?!->))*+(?:-->|\Z)|<)*+)\]\s*+)?>)"""
+)
+# A declaration whose value has no markup and refers to no other entity.
+_DECLARED = compile_pattern(
+    r"""<!ENTITY\s++([A-Za-z_][\w.\-]*+)\s++(?:"((?:[^"&%<]|&\#\w++;)*+)"|'((?:[^'&%<]|&\#\w++;)*+)')"""
+)
+_REFERENCE = compile_pattern(
+    r"<!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)|<!--(?:[^-]|-(?!->))*+|&([A-Za-z_][\w.\-]*+);"
+)
+_MAX_VALUE = 1000
+_GROWTH = 1_000_000  # characters, beyond the length of the text
 
 
 class ListedURL(NamedTuple):
@@ -172,3 +189,42 @@ def read(body: bytes, content_type: str | None, url: str) -> Document:
 def _resolved(reference: str, base: str) -> str:
     """Resolve a reference; one that is not a URL stays as written, so that it can be reported."""
     return (absolute(reference, base) if base else None) or reference
+
+
+def without_entities(text: str) -> str:
+    """Return an XML document without its DTD, and with its entities replaced.
+
+    Entities that the document declares and HTML's own are replaced. Of others, `UNKNOWN` takes the
+    place of the "&". External entities and those that refer to others are not known.
+
+    Raises:
+        OSError: if the entities stand for far more text than the document has.
+    """
+    declared: dict[str, str] = {}
+    if (found := _PROLOG.match(text)) is not None:
+        for name, double, single in _DECLARED.findall(found[2] or ""):
+            value = double or single
+            if len(value) <= _MAX_VALUE:
+                declared.setdefault(name, value)
+        text = text[: found.start(1)] + text[found.end(1) :]
+    if "&" not in text:
+        return text
+    left = len(text) + _GROWTH
+
+    def replaced(reference: re.Match[str]) -> str:
+        nonlocal left
+        name = reference[1]
+        if name is None or name in _PREDEFINED:
+            return reference[0]
+        value = declared.get(name)
+        if value is None:
+            known = html5.get(f"{name};")
+            if known is None:
+                return f"{UNKNOWN}{name};"
+            value = "".join(f"&#{ord(character)};" for character in known)
+        left -= len(value)
+        if left < 0:
+            raise OSError("the document's entities stand for too much text")
+        return value
+
+    return _REFERENCE.sub(replaced, text)

@@ -22,9 +22,10 @@ from canonry.crawler.inquiry.url_answer import (
     URLAnswer,
 )
 from canonry.crawler.settings import load
-from canonry.storage import State, known_url
+from canonry.storage import State
 from canonry.storage.clusters.equivalences import Equivalences
-from canonry.storage.known_url import KnownURL
+from canonry.storage.reading import known_url
+from canonry.storage.reading.known_url import KnownURL
 from canonry.storage.records import UNREAD
 from canonry.storage.timestamps import iso
 

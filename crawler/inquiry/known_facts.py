@@ -25,11 +25,11 @@ from canonry.crawler.inquiry.url_answer import (
 )
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.settings import load
-from canonry.storage import known_url
 from canonry.storage.clusters.one_cluster import cluster_of
-from canonry.storage.known_url import KnownURL
-from canonry.storage.learned import history
-from canonry.storage.rows import robots_cache
+from canonry.storage.learned import host_urls
+from canonry.storage.reading import known_url
+from canonry.storage.reading.known_url import KnownURL
+from canonry.storage.rows import hosts
 from canonry.storage.rows.budgets import rank_of
 from canonry.storage.timestamps import iso
 
@@ -70,7 +70,7 @@ def robots(question: Question) -> RobotsFacts | None:
     if not is_fetched(question.url):
         return None
     origin = origin_of(question.url)
-    kept = robots_cache.get(question.connection, origin)
+    kept = hosts.get(question.connection, origin)
     if kept is None:
         return None
     crawl = question.crawl
@@ -166,7 +166,7 @@ def gone_names(question: Question, found: Sequence[RuleFacts]) -> list[str]:
         found: the rules that hold it.
     """
     connection = question.connection
-    if not found or not history.has_index(connection):
+    if not found or not host_urls.has_index(connection):
         return []
     site = site_in(question.canonicalizer.identity(question.url))
     in_force = RulesInForce.around(connection, question.canonicalizer, site)
@@ -180,7 +180,7 @@ def gone_names(question: Question, found: Sequence[RuleFacts]) -> list[str]:
     key = bytes.fromhex(found[-1].key)
     gone = []
     for host in sorted(hosts):
-        for url in history.gone_of(connection, host):
+        for url in host_urls.gone_of(connection, host):
             same = in_force.rewrite_held(url)
             if same is not None and same.key == key:
                 gone.append(redact(url))

@@ -15,8 +15,9 @@ from canonry.crawler.opening import policy_of_label
 from canonry.crawler.run.job import lease_owners, preparation
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.sections import HostSettings
-from canonry.storage import StoreError, known_url
+from canonry.storage import StoreError
 from canonry.storage.facts import read_facts
+from canonry.storage.reading import known_url
 from canonry.storage.rows import urls
 from canonry.storage.sql.stored_json import stored_json
 

@@ -14,8 +14,8 @@ from canonry.crawler.inquiry.ask import steps_of
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.inquiry.url_answer import StepFacts
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.storage import known_merges
-from canonry.storage.known_merges import LOOKED_AT, LatestMerge, MergedLink
+from canonry.storage.reading import known_merges
+from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge, MergedLink
 from canonry.storage.timestamps import iso
 
 # What merges URLs besides the rules of the policy, each with a sentence and what it follows.

@@ -15,11 +15,11 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.pair_rules import opposite
 from canonry.crawler.learn.site_records import VERDICTS, evidence_of
 from canonry.crawler.learn.standing import Standing, oriented, standing_of
-from canonry.storage import known_url
 from canonry.storage.http_status import GONE
-from canonry.storage.learned import history, ledger, rule_rows
-from canonry.storage.learned.held_names import held_first, held_near
+from canonry.storage.learned import host_urls, ledger, rule_rows
+from canonry.storage.learned.host_urls import held_first, held_near
 from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
+from canonry.storage.reading import known_url
 from canonry.storage.timestamps import Moment, iso
 
 _COUNTED = 10_000  # rules of a state; of more, it is said that there are more
@@ -355,7 +355,7 @@ def _held_by(
     connection: Connection, canonicalizer: Canonicalizer, rule: TrackedRule
 ) -> list[HeldFacts]:
     """Return some URLs that a rule holds, from a few places among the URLs of its host."""
-    if rule.state not in IN_FORCE or not history.has_index(connection):
+    if rule.state not in IN_FORCE or not host_urls.has_index(connection):
         return []
     in_force = RulesInForce.around(connection, canonicalizer, rule.rewrite.host)
     found: dict[int, HeldFacts] = {}

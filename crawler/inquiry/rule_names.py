@@ -13,7 +13,7 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.plurals import agreement
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.held_names import HeldName
+from canonry.storage.learned.host_urls import HeldName
 from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
 
 _SOME = 32  # held URLs at once, at most, for which it is found what rules make of them

@@ -10,8 +10,9 @@ from canonry.crawler import opening
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
-from canonry.storage import Candidate, report
+from canonry.storage import Candidate
 from canonry.storage.facts import read_facts
+from canonry.storage.reading import report
 from canonry.storage.rows.urls import admit
 from canonry.storage.sql.schema import keys
 

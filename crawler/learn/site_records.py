@@ -12,7 +12,7 @@ from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import State
 from canonry.storage.http_status import GONE, OK
-from canonry.storage.learned import history, ledger, rule_rows
+from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.ledger import PastURL, StoredPair
 from canonry.storage.learned.tracked_rule import TrackedRule
 
@@ -38,7 +38,7 @@ def load(
     site = LearnedSite(settings)
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
-    history.index(connection)
+    host_urls.index(connection)
     found = ledger.urls_of(connection, hosts, _URLS)
     for past in found:
         _add_url(site, past, canonicalizer)

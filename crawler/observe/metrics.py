@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from canonry.crawler.observe.progress import Progress
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
+from canonry.storage.reading import report
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from canonry.storage.growth.samples import StoreSample
+from canonry.storage.samples import StoreSample
 
 _SPAN = 10.0  # seconds
 SPAN = 10.0  # seconds, of the rate that is shown

@@ -104,7 +104,7 @@ def unread_in(status: Mapping[str, Any]) -> dict[str, int]:
     """Return how many pages of a store answered and were not read, by reason.
 
     Args:
-        status: what the store holds, as `canonry.storage.report.status` returns it. Its counts of
+        status: what the store holds, as `report.status` returns it. Its counts of
             pages by HTTP status include them.
     """
     unread = {**status["held"], **status["failed"]}

@@ -2,8 +2,8 @@
 
 from canonry.storage import Store
 from canonry.storage.records import CachedRobots
-from canonry.storage.rows import robots_cache
-from canonry.storage.sql.writer import Writer
+from canonry.storage.rows import hosts
+from canonry.storage.sql.engine import Writer
 
 
 class StoredRobots:
@@ -19,7 +19,7 @@ class StoredRobots:
 
         def get() -> CachedRobots | None:
             with self._store.transaction() as connection:
-                return robots_cache.get(connection, origin)
+                return hosts.get(connection, origin)
 
         return await self._writer.call(get)
 
@@ -28,6 +28,6 @@ class StoredRobots:
 
         def put() -> None:
             with self._store.transaction() as connection:
-                robots_cache.put(connection, origin, kept)
+                hosts.put(connection, origin, kept)
 
         await self._writer.call(put)

@@ -28,7 +28,8 @@ from canonry.crawler.run.job.preparation import as_job, prepare, read_seeds
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.run.loop import Crawl
 from canonry.crawler.run.process import SteadyClock
-from canonry.crawler.run.queue.politeness import SendTimes, politeness, politeness_of
+from canonry.crawler.run.queue.politeness import politeness, politeness_of
+from canonry.crawler.run.queue.scheduler import SendTimes
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.run.stored_robots import StoredRobots
@@ -37,8 +38,8 @@ from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.learning_settings import load
 from canonry.storage import Store, StoreError, StoreRewoundError
+from canonry.storage.sql.engine import Writer
 from canonry.storage.sql.sqlite_engine import limit_cache
-from canonry.storage.sql.writer import Writer
 
 _LOOKUPS = 64  # of names at a time
 _STORE_CACHE_KIB = 8 * 1024  # for SQLite, besides the system's own cache of the file

@@ -17,8 +17,9 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web.panel import BadQuestionError
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, host_list, releases
 from canonry.storage.steering.short_steps import ShortSteps
 

@@ -5,18 +5,7 @@ CONTRIBUTING says how to add one.
 
 from canonry.crawler.web import actions
 from canonry.crawler.web.panel import Action, Panel
-from canonry.crawler.web.views import (
-    growth_view,
-    hosts_view,
-    merges_view,
-    patterns_view,
-    recent_view,
-    refused_view,
-    rules_view,
-    seen_view,
-    strip_view,
-    why_view,
-)
+from canonry.crawler.web.views import growth_view, recent_view, seen_view, store_views, strip_view
 
 STRIP = Panel(  # on every page
     "strip", "Now", "Speed, queue, errors and the time left.", strip_view.view, every=1.0
@@ -36,7 +25,7 @@ PANELS: tuple[Panel, ...] = (
         "merges",
         "Merges",
         "Which rules made URLs one, how many, and the latest examples.",
-        merges_view.view,
+        store_views.merges,
         every=10.0,
         front=True,
     ),
@@ -44,26 +33,26 @@ PANELS: tuple[Panel, ...] = (
         "rules",
         "Learned rules",
         "What the crawl has learned of each host, with the evidence.",
-        rules_view.view,
+        store_views.rules,
     ),
     Panel(
         "refused",
         "Held and failed",
         "What is not fetched, by reason, and what would let it go.",
-        refused_view.view,
+        store_views.refused,
     ),
     Panel(
         "hosts",
         "Hosts",
         "What waits for each host, how often it is asked and why, and what went wrong.",
-        hosts_view.view,
+        store_views.hosts,
     ),
-    Panel("why", "Ask", "All that the store knows of one URL.", why_view.view),
+    Panel("why", "Ask", "All that the store knows of one URL.", store_views.why),
     Panel(
         "patterns",
         "Patterns",
         "What the most URLs have in common, against the limits of such URLs.",
-        patterns_view.view,
+        store_views.patterns,
     ),
     Panel(
         "pages",

@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
 from canonry.storage.facts import check_schema, read_facts
+from canonry.storage.reading import report
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.sqlite_engine import standing

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from sqlalchemy import Connection
 
 from canonry.canon.pipeline import Rewritten
-from canonry.storage.learned import deferral, history
+from canonry.storage.learned import deferral, host_urls
 from canonry.storage.learned.classes import (
     LEARNED,
     edges_of,
@@ -82,7 +82,7 @@ def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tup
 
     The index that finds their URLs is made when the first rule needs it.
     """
-    history.index(connection)
+    host_urls.index(connection)
     yield from list(rows_of(connection, "SELECT id, name FROM hosts WHERE name", list(names)))
 
 

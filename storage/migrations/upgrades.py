@@ -7,18 +7,7 @@ from alembic.operations import Operations
 from sqlalchemy import Connection, update
 
 from canonry.storage.facts import read_facts, schema_of
-from canonry.storage.migrations import (
-    from_1,
-    from_2,
-    from_3,
-    from_4,
-    from_5,
-    from_6,
-    from_7,
-    from_8,
-    from_9,
-    from_10,
-)
+from canonry.storage.migrations import from_1, from_2, from_3, from_6, from_7, from_10, small_steps
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta
@@ -29,12 +18,12 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     1: from_1.upgrade,
     2: from_2.upgrade,
     3: from_3.upgrade,
-    4: from_4.upgrade,
-    5: from_5.upgrade,
+    4: small_steps.from_4,
+    5: small_steps.from_5,
     6: from_6.upgrade,
     7: from_7.upgrade,
-    8: from_8.upgrade,
-    9: from_9.upgrade,
+    8: small_steps.from_8,
+    9: small_steps.from_9,
     10: from_10.upgrade,
 }
 

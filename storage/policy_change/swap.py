@@ -3,15 +3,27 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, delete, func, select, update
+from sqlalchemy import Connection, Row, Select, case, delete, func, insert, select, update
 
-from canonry.storage.policy_change import edges, recount, worktables
+from canonry.storage.http_status import OK
+from canonry.storage.policy_change import new_keys, worktables
 from canonry.storage.records import ORDINARY, TARGET, Candidate
 from canonry.storage.rows.urls import columns_of, host_ids
 from canonry.storage.seen.filter_file import distrust_all
+from canonry.storage.sql import counts as counted
 from canonry.storage.sql.bulk import insert_columns, insert_rows, next_id
-from canonry.storage.sql.schema import aliases, classes, keys, meta, url_rows, urls
-from canonry.storage.sql.tables.figure_tables import exports, members
+from canonry.storage.sql.schema import (
+    State,
+    aliases,
+    classes,
+    hosts,
+    keys,
+    meta,
+    pages,
+    url_rows,
+    urls,
+)
+from canonry.storage.sql.tables.figure_tables import counts, exports, members
 
 _BATCH = 10_000
 
@@ -65,6 +77,7 @@ INSERT INTO keys (key, url_id)
 SELECT key, url_id FROM rekey_urls
 WHERE url_id NOT IN (SELECT old_id FROM rekey_merged) ORDER BY key
 """
+_KINDS = ("urls", "levels", "pages", "aliases", "bodies")
 
 
 class Target(NamedTuple):
@@ -185,7 +198,7 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
         fingerprint: of its content.
     """
     connection.exec_driver_sql(_BEST)
-    edges.move(connection)
+    new_keys.move(connection)
     connection.exec_driver_sql(_TAKE_BEST)
     for table in (classes, exports, members):  # readers of exports start again: others are one now
         connection.execute(delete(table))
@@ -193,7 +206,38 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
         connection.exec_driver_sql(statement)
     connection.execute(delete(keys))
     connection.exec_driver_sql(_KEYS)
-    recount.recount(connection)
+    recount(connection)
     for name, value in (("policy", policy), ("fingerprint", fingerprint)):
         connection.execute(update(meta).where(meta.c.name == name).values(value=value))
     distrust_all(connection)
+
+
+def recount(connection: Connection) -> None:
+    """Count all URLs, pages and aliases, and the queued URLs of each host.
+
+    Args:
+        connection: in a writing transaction.
+    """
+    found: dict[counted.Counted, int] = {}
+    reason = case((urls.c.state == State.QUEUED, ""), else_=func.coalesce(urls.c.reason, ""))
+    by_state = select(urls.c.state, reason.label("why"), func.count()).group_by("state", "why")
+    for state, why, number in connection.execute(by_state):
+        found[counted.url(State(state), why)] = number
+    queued = urls.c.state == State.QUEUED
+    by_depth = select(urls.c.depth, func.count()).where(queued).group_by(urls.c.depth)
+    found |= {counted.level(depth): number for depth, number in connection.execute(by_depth)}
+    by_status = select(pages.c.status, func.count()).group_by(pages.c.status)
+    found |= {counted.page(status): number for status, number in connection.execute(by_status)}
+    kind = aliases.c.kind, aliases.c.status
+    by_kind = select(*kind, func.count()).group_by(*kind)
+    found |= {counted.alias(*one): number for *one, number in connection.execute(by_kind)}
+    with_body = pages.c.status == OK, pages.c.size > 0
+    bodies = select(func.count(), func.count(pages.c.digest.distinct())).where(*with_body)
+    number, distinct = connection.execute(bodies).one()
+    found[counted.REPEATED] = number - distinct
+    connection.execute(delete(counts).where(counts.c.kind.in_(_KINDS)))
+    rows = [{**one._asdict(), "count": number} for one, number in found.items() if number]
+    if rows:
+        connection.execute(insert(counts), rows)
+    pending = select(func.count()).where(urls.c.host_id == hosts.c.id, queued)
+    connection.execute(update(hosts).values(pending=pending.scalar_subquery()))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.storage.learned.history import last_redirects
+from canonry.storage.learned.host_urls import last_redirects
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 

@@ -8,8 +8,7 @@ from sqlalchemy import Connection
 
 from canonry.storage.records import Admission
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KEY_BYTES, KeyFilter, split
-from canonry.storage.seen.claim_tally import ClaimTally
-from canonry.storage.seen.key_rows import insert_keys, joined_keys, rows_of_keys
+from canonry.storage.seen.key_rows import ClaimTally, insert_keys, joined_keys, rows_of_keys
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.row_ids import take_url_ids

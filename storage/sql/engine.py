@@ -1,8 +1,11 @@
-"""Engines: how a database is opened, so that transactions keep the store's promises."""
+"""Engines: how a database is opened, and the thread that writes to it."""
 
+import asyncio
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import make_url
@@ -23,6 +26,8 @@ _ALLOWED = (
 _SQLITE = frozenset({"sqlite", "sqlite+pysqlite"})
 _POSTGRESQL = frozenset({"postgresql", "postgresql+psycopg", "postgres"})
 _LAST_PORT = 65_535
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def shown(url: URL | str) -> str:
@@ -124,3 +129,20 @@ def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI 
     is_off = " WHERE current_setting('synchronous_commit') = 'off'"
     connection.execute(setting + is_off, ("synchronous_commit", "on"))
     connection.commit()
+
+
+class Writer:
+    """Runs calls to a store one after the other, on its own thread."""
+
+    def __init__(self) -> None:
+        """Prepare the thread; it starts with the first call."""
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="canonry-writer")
+
+    async def call(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Run a function on the thread after all earlier calls, and return its result."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: function(*args, **kwargs))
+
+    def close(self) -> None:
+        """Wait for the calls that are running, and stop the thread."""
+        self._thread.shutdown(wait=True)

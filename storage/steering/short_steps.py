@@ -1,20 +1,23 @@
-"""Short steps: a store changed in many small transactions, beside a crawl that writes to it."""
+"""Short steps: a store changed in many small transactions, of which running crawls are told."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from canonry.storage.facts import check_schema, read_facts
+from canonry.storage.sql.bulk import rows_of, upsert
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.steering import queue_changes
+from canonry.storage.sql.schema import meta
 
 STEP = 5_000  # URLs in one transaction: some fifty milliseconds
 _SHORTEST_PAUSE = 0.01  # seconds between two steps
+_NAME = "queue"
+_READ = select(meta.c.value).where(meta.c.name == _NAME)
 
 
 class ShortSteps:
@@ -59,7 +62,7 @@ class ShortSteps:
             with naming(self._engine):
                 check_schema(read_facts(connection))
             yield connection
-            queue_changes.advance(connection)
+            advance(connection)
 
     def repeat(self, change: Callable[[Connection], int | None]) -> int:
         """Run a change in steps until it is done; return how many URLs it changed.
@@ -76,3 +79,24 @@ class ShortSteps:
                 return total
             total += changed
             time.sleep(max(time.monotonic() - begun, _SHORTEST_PAUSE))
+
+
+def generation(connection: Connection) -> int:
+    """Return a number that grows whenever people change the queue."""
+    return int(connection.scalar(_READ) or 0)
+
+
+def advance(connection: Connection) -> None:
+    """Record that the queue was changed, in the transaction that changes it."""
+    now = str(generation(connection) + 1)
+    new = upsert(connection.dialect.name, meta).values(name=_NAME, value=now)
+    connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"value": now}))
+
+
+def withdrawn(connection: Connection, rows: Collection[int]) -> set[int]:
+    """Return those of some URLs that were queued and are not to be fetched any more."""
+    question = (
+        "SELECT urls.id FROM urls JOIN hosts ON hosts.id = host_id "
+        "WHERE (state <> 0 OR blocked > 0) AND urls.id"
+    )
+    return {row for (row,) in rows_of(connection, question, list(rows))}

@@ -6,7 +6,7 @@ from vectors.freeze import rows_hash, urls_of
 
 import canonry
 from canonry.canon.policies import from_toml, preset
-from canonry.canon.policies.presets import preset_names, released
+from canonry.canon.policies.toml_files import preset_names, released
 from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.repair import REPAIRS, Repair
 from canonry.canon.rules.table import EDITION, STEPS, Step, rows_of, unchanged

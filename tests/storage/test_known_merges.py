@@ -9,8 +9,9 @@ from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules import rule_store
-from canonry.storage import Hop, Page, State, Store, known_merges, report
-from canonry.storage.known_merges import MergedLink
+from canonry.storage import Hop, Page, State, Store
+from canonry.storage.reading import known_merges, report
+from canonry.storage.reading.known_merges import MergedLink
 
 pytestmark = pytest.mark.every_database
 

@@ -15,8 +15,9 @@ from support.databases import url_of
 from support.stores import admit, assert_counts_are_right, lease, open_store
 
 from canonry.crawler.learn.site_records import evidence_of
-from canonry.storage import StoreError, migrations, report
+from canonry.storage import StoreError, migrations
 from canonry.storage.learned import ledger, rule_rows
+from canonry.storage.reading import report
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION
 from canonry.storage.steering import host_list

@@ -12,7 +12,8 @@ from support import databases
 from support.databases import url_of
 from support.stores import admit, candidate, lease, lease_names, open_store, visited
 
-from canonry.storage import Hop, Page, RefusedLink, State, StoreError, report
+from canonry.storage import Hop, Page, RefusedLink, State, StoreError
+from canonry.storage.reading import report
 from canonry.storage.rows import leases as rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import hosts

@@ -18,9 +18,9 @@ from support.stores import admit, lease, open_store
 
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
-from canonry.storage import Store, StoreError, StoreRewoundError, report
-from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.writer import Writer
+from canonry.storage import Store, StoreError, StoreRewoundError
+from canonry.storage.reading import report
+from canonry.storage.sql.engine import Writer, open_engine
 
 PAGES = 60
 

@@ -25,7 +25,8 @@ from support.stores import (
 
 import canonry.storage.store
 from canonry.canon.policies import preset
-from canonry.storage import Hop, Page, RefusedLink, State, Store, StoreError, report
+from canonry.storage import Hop, Page, RefusedLink, State, Store, StoreError
+from canonry.storage.reading import report
 from canonry.storage.rows import leases as rows
 from canonry.storage.rows.requeueing import review
 from canonry.storage.sql.bulk import rows_of

@@ -10,9 +10,9 @@ import pytest
 from support.servers import Answer, ok, raw_server
 
 from canonry.crawler.run import wiring
-from canonry.crawler.run.queue.politeness import SendTimes
+from canonry.crawler.run.queue.scheduler import SendTimes
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 
 SEED = "http://a.example/"
 

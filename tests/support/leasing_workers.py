@@ -15,7 +15,7 @@ from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.storage import Queued
 from canonry.storage.rows import leases
-from canonry.storage.sql.writer import Writer
+from canonry.storage.sql.engine import Writer
 
 NOW = 1_000.0
 

@@ -1,12 +1,11 @@
-"""The add-on: one line in a Scrapy project switches everything on; and the settings it reads."""
+"""The add-on: one line in a Scrapy project's settings switches everything on."""
 
 import logging
-from pathlib import Path
-from typing import NamedTuple
 
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 
+from canonry.crawler.adapters.scrapy.adapter_settings import check_settings, read_switch
 from canonry.crawler.adapters.scrapy.dupe_filter import CanonryDupeFilter
 from canonry.crawler.adapters.scrapy.fingerprints import CanonryFingerprinter
 from canonry.crawler.adapters.scrapy.middlewares import (
@@ -14,10 +13,6 @@ from canonry.crawler.adapters.scrapy.middlewares import (
     CanonrySpiderMiddleware,
 )
 from canonry.crawler.adapters.scrapy.request_scheduler import CanonryScheduler
-from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, read_rules
-from canonry.crawler.settings import SettingsError
-from canonry.storage.sql.engine import read_url
-from canonry.storage.sql.store_errors import StoreURLError
 
 _LOG = logging.getLogger(__name__)
 _COMPONENTS = {
@@ -31,8 +26,6 @@ _MIDDLEWARES = {
     # Nearer to the downloader than RedirectMiddleware (600): it sees every hop.
     "DOWNLOADER_MIDDLEWARES": (CanonryDownloaderMiddleware, 610),
 }
-_NAMES = ("CANONRY_ENABLED", "CANONRY_LEARN", "CANONRY_POLICY", "CANONRY_RULES", "CANONRY_STORE")
-_FILE = "canonry.db"
 
 
 class Canonry:
@@ -54,72 +47,3 @@ class Canonry:
                 _LOG.info("%s is the project's own: %s", name, settings[name])
         for name, (middleware, place) in _MIDDLEWARES.items():
             settings.setdefault_in_component_priority_dict(name, middleware, place)
-
-
-class AdapterSettings(NamedTuple):
-    """What the settings of a Scrapy project say about Canonry."""
-
-    store: str  # a file, or a SQLAlchemy URL
-    policy: str | None  # a preset, or a TOML file; None: the store's, web for a new one
-    rules: str | None  # a file of learned rules
-    learn: bool
-
-
-def read_settings(settings: BaseSettings) -> AdapterSettings:
-    """Read the settings.
-
-    Raises:
-        SettingsError: for an unknown name, or a value of a wrong type.
-    """
-    for name in settings:
-        if str(name).startswith("CANONRY_") and name not in _NAMES:
-            raise SettingsError(
-                f"{name}: there is no such setting; allowed are {', '.join(_NAMES)}"
-            )
-    job = settings.get("JOBDIR")
-    store = _text(settings, "CANONRY_STORE") or str(Path(job, _FILE) if job else _FILE)
-    return AdapterSettings(
-        store=store,
-        policy=_text(settings, "CANONRY_POLICY"),
-        rules=_text(settings, "CANONRY_RULES"),
-        learn=read_switch(settings, "CANONRY_LEARN"),
-    )
-
-
-def check_settings(settings: BaseSettings) -> None:
-    """Check what the settings name: the policy, the rules and the store.
-
-    Raises:
-        SettingsError: for a value that cannot be used.
-        PolicyError, RulesError: for a policy or rules that cannot be used.
-    """
-    found = read_settings(settings)
-    policy = find_policy(found.policy or DEFAULT_POLICY)
-    if found.rules is not None:
-        read_rules(found.rules).check_policy(policy.label)
-    try:
-        read_url(found.store)
-    except StoreURLError as error:
-        raise SettingsError(f"CANONRY_STORE: {error}") from None
-
-
-def read_switch(settings: BaseSettings, name: str) -> bool:
-    """Return a setting that is on unless it is switched off.
-
-    Raises:
-        SettingsError: for a value that is neither.
-    """
-    try:
-        return settings.getbool(name, default=True)
-    except ValueError:
-        raise SettingsError(f"{name}: {settings.get(name)!r}; give True or False") from None
-
-
-def _text(settings: BaseSettings, name: str) -> str | None:
-    """Return a setting that is a text or a path; None if it is not given."""
-    value = settings.get(name)
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str | Path):
-        raise SettingsError(f"{name}: {value!r}; give a text in quotes, or a Path")
-    return str(value)

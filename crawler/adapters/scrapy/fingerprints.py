@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.request import fingerprint as scrapys_fingerprint
 
 from canonry.canon import Canonicalizer, InvalidURL, Policy
-from canonry.crawler.adapters.scrapy.addon import read_settings
+from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.opening import policy_for
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import describe
-from canonry.crawler.adapters.scrapy.addon import read_settings
+from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKeys
 from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, candidate_of
 from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules

@@ -29,7 +29,7 @@ from canonry.crawler.run import bodies, workers
 from canonry.crawler.settings import Settings, is_given, load
 from canonry.crawler.web import listening, serving
 from canonry.crawler.web.panel import LiveCrawl
-from canonry.storage import report
+from canonry.storage.reading import report
 from canonry.storage.sql.engine import shown
 
 

@@ -35,8 +35,8 @@ from canonry.crawler.inquiry.rule_facts import (
 from canonry.crawler.inquiry.rule_listing import listing
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
-from canonry.storage import report
 from canonry.storage.learned import rule_rows
+from canonry.storage.reading import report
 
 
 @click.group(cls=DescribedGroup)

@@ -27,8 +27,8 @@ from canonry.crawler.learn import mine
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.rule_lists import Conversion, convert, summary
-from canonry.storage import report
 from canonry.storage.facts import read_facts, recorded_policy
+from canonry.storage.reading import report
 from canonry.storage.sql.engine import shown
 
 _HEAD = 4096

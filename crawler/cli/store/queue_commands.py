@@ -20,7 +20,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
 from canonry.crawler.plurals import counted
-from canonry.storage import report
+from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
 from canonry.storage.steering.short_steps import ShortSteps
 

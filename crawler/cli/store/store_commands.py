@@ -31,9 +31,9 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.run import bodies
 from canonry.crawler.run.job import lease_owners
 from canonry.crawler.settings import SettingsError
-from canonry.storage import report
 from canonry.storage.clusters import export_log
 from canonry.storage.facts import read_facts
+from canonry.storage.reading import report
 from canonry.storage.sql.engine import shown
 from canonry.storage.sql.schema import VERSION
 

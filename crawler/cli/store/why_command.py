@@ -10,7 +10,7 @@ from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.ask import ask
-from canonry.storage import report
+from canonry.storage.reading import report
 
 
 @described(

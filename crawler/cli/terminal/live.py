@@ -17,7 +17,8 @@ from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.markup import named
 from canonry.crawler.observe.progress import Progress, RunPace, Speed, clock, time_left
 from canonry.crawler.plurals import counted
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
+from canonry.storage.reading import report
 
 _INTERVAL = 2.0  # seconds between two reads of the store
 _FIRST = 0.5  # the same, while there is nothing to read
@@ -84,8 +85,7 @@ class LiveDisplay:
 
         Args:
             progress: of this run.
-            status: the store's status from `canonry.storage.report.status`; empty until it was
-                read.
+            status: the store's status from `report.status`; empty until it was read.
             speed: of this run.
             max_pages: where the crawl stops; 0 is no limit.
         """

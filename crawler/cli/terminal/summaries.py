@@ -149,7 +149,7 @@ def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return how many links each single rule merged, the largest count first.
 
     Args:
-        merged: as `canonry.storage.report.status` returns it: each row has the rules that merged
+        merged: as `report.status` returns it: each row has the rules that merged
             its links, joined by " + ". A link that needed several rules counts for each of them.
 
     Returns:

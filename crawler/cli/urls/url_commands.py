@@ -166,7 +166,7 @@ def explain(
     answer = None
     if store is not None:
         from canonry.crawler.inquiry.ask import ask  # noqa: PLC0415 - loads SQLAlchemy
-        from canonry.storage import report  # noqa: PLC0415 - the same
+        from canonry.storage.reading import report  # noqa: PLC0415 - as above
 
         with report.reading(store) as connection:
             answer = ask(connection, trace.url, time.time(), policy)

@@ -12,10 +12,10 @@ from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
-from canonry.storage.rows import budgets, host_wishes, leases, waiting
+from canonry.storage.rows import budgets, hosts, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
-from canonry.storage.sql.writer import Writer
-from canonry.storage.steering import blocked_hosts, queue_changes
+from canonry.storage.sql.engine import Writer
+from canonry.storage.steering import blocked_hosts, short_steps
 
 LEASE_SECONDS = 60.0
 PER_HOST = 256  # URLs of one host in memory at most
@@ -151,11 +151,11 @@ class StoreSession:
 
         def follow() -> FromOthers:
             with self._store.leasing() as connection:
-                generation = queue_changes.generation(connection)
+                generation = short_steps.generation(connection)
                 is_unfinished = bool(blocked_hosts.unfinished(connection))
                 changed = generation != self._generation or is_unfinished
-                gone = queue_changes.withdrawn(connection, rows) if changed else None
-                wanting = host_wishes.wanting(connection, self._worker, now)
+                gone = short_steps.withdrawn(connection, rows) if changed else None
+                wanting = hosts.wanting(connection, self._worker, now)
             self._generation = generation
             if is_unfinished:
                 with self._store.transaction() as connection:
@@ -174,7 +174,7 @@ class StoreSession:
         def hand_over() -> set[str]:
             with self._store.leasing() as connection:
                 until = now + LEASE_SECONDS
-                gone = host_wishes.grant(connection, self._worker, to, names, *pace, until)
+                gone = hosts.grant(connection, self._worker, to, names, *pace, until)
             self._forget(gone)
             return gone
 
@@ -193,7 +193,7 @@ class StoreSession:
                 is_due = due is not None and due <= now
                 owners = leases.owners(connection) if is_due else set()
                 if owners - {self._worker}:
-                    host_wishes.want(connection, self._worker, now)
+                    hosts.want(connection, self._worker, now)
                     self._wants_hosts = True
             if ended := [owner for owner in owners if has_ended(owner)]:
                 with self._store.transaction() as connection:
@@ -228,7 +228,7 @@ class StoreSession:
             with self._store.transaction() as connection:
                 leases.pace(connection, *pace, self._worker)
                 leases.release(connection, [self._worker])
-                host_wishes.withdraw(connection, self._worker)
+                hosts.withdraw(connection, self._worker)
                 self._count(connection)
 
         await self._writer.call(leave)

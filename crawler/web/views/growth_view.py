@@ -6,9 +6,9 @@ from sqlalchemy import Connection
 from canonry.crawler.observe.progress import time_left
 from canonry.crawler.web.panel import Asked
 from canonry.crawler.web.views.strip_view import RUNNING, speed_of, state_of
-from canonry.storage.growth import samples
-from canonry.storage.growth.samples import StoreSample
-from canonry.storage.known_url import last_crawl
+from canonry.storage import samples
+from canonry.storage.reading.known_url import last_crawl
+from canonry.storage.samples import StoreSample
 from canonry.storage.timestamps import iso
 
 SPANS = {  # seconds, by the names that people choose from

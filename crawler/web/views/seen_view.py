@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.observe.progress import SPAN
 from canonry.crawler.web.panel import Asked
-from canonry.storage.growth import samples
+from canonry.storage import samples
 from canonry.storage.seen.bloom import ERROR_RATE
 from canonry.storage.sql import counts
 

@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 from canonry.crawler.observe.progress import LONG, SPAN, Speed, speed_between, time_left
 from canonry.crawler.run.job import lease_owners
 from canonry.crawler.web.panel import Asked
-from canonry.storage.growth import samples
-from canonry.storage.growth.samples import StoreSample
+from canonry.storage import samples
 from canonry.storage.http_status import FIRST_ERROR
-from canonry.storage.known_url import last_crawl
+from canonry.storage.reading.known_url import last_crawl
 from canonry.storage.rows.waiting import waits_for
+from canonry.storage.samples import StoreSample
 from canonry.storage.sql import counts
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso

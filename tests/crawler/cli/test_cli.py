@@ -19,7 +19,7 @@ from pyarrow import parquet
 from support.sites import exported, run_command
 
 from canonry.crawler.cli.commands import COMMANDS, main
-from canonry.storage import report
+from canonry.storage.reading import report
 from canonry.storage.timestamps import text_of
 
 

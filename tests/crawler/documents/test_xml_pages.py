@@ -8,7 +8,7 @@ from support.servers import Answer, ok
 
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.document import Document
-from canonry.crawler.documents.xml_pages import without_entities
+from canonry.crawler.documents.feeds import without_entities
 
 URL = "http://a.example/d/"
 X = 'xmlns="http://www.w3.org/1999/xhtml"'

@@ -21,7 +21,8 @@ from canonry.crawler.inquiry.remedies import REMEDIES, Case, remedy, sentence, s
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.settings import load
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
+from canonry.storage.reading import report
 from canonry.storage.timestamps import iso
 
 NOW = 2_000_000_000.0

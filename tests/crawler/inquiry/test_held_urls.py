@@ -6,7 +6,7 @@ from support.stored_rules import REF, SLASH, put_in_force
 from support.stores import candidate, open_store
 
 from canonry.crawler.inquiry.rule_names import held_by
-from canonry.storage.learned.held_names import held_first
+from canonry.storage.learned.host_urls import held_first
 
 
 def test_a_rule_holds_what_it_changes_or_what_it_makes_of_the_other_name(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from support.servers import Answer, ok, raw_server
 
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 
 SEED = "http://a.example/"
 _PATIENCE = 100.0  # seconds

@@ -39,7 +39,8 @@ from canonry.crawler.demo.server import Served
 from canonry.crawler.documents import html
 from canonry.crawler.fetch.robots import RobotsChecker, Verdict
 from canonry.crawler.run import wiring
-from canonry.storage import Admission, report
+from canonry.storage import Admission
+from canonry.storage.reading import report
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql.schema import urls
 

@@ -17,7 +17,7 @@ from canonry.crawler.documents import html
 from canonry.crawler.run import wiring
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 from canonry.storage.steering import releases
 from canonry.storage.steering.releases import Refusal
 from canonry.storage.steering.short_steps import ShortSteps

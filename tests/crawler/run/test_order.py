@@ -10,7 +10,7 @@ from support.crawls import crawl, host_of, page, target_of
 from support.servers import ok
 
 from canonry.crawler.learn.session import Learned, LearningSession
-from canonry.storage import report
+from canonry.storage.reading import report
 from canonry.storage.records import QUESTION, RecordedOutcome
 from canonry.storage.rows import urls as rows
 from canonry.storage.sql.schema import urls

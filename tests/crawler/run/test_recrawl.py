@@ -11,7 +11,7 @@ from support.servers import Answer, ok
 from support.sites import exported
 from support.stores import assert_counts_are_right
 
-from canonry.storage import report
+from canonry.storage.reading import report
 
 
 def header(head: bytes, name: bytes) -> bytes | None:

@@ -11,7 +11,7 @@ from support.sites import wait_for
 from support.stores import assert_counts_are_right
 
 from canonry.crawler.admission import exclusions
-from canonry.storage import report
+from canonry.storage.reading import report
 from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
 from canonry.storage.steering.releases import Refusal

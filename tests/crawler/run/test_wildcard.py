@@ -9,7 +9,7 @@ from support.crawls import crawl, host_of, page, target_of
 from support.servers import Answer, ok
 
 from canonry.crawler.inquiry import ask
-from canonry.storage import report
+from canonry.storage.reading import report
 
 _GOOD = 12  # pages, each found on the one before: so the host is leased anew for each
 _DELAY = 0.5

@@ -11,9 +11,10 @@ from canonry.crawler.admission import url_filter
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
 from canonry.crawler.web import actions
-from canonry.storage import State, report
+from canonry.storage import State
+from canonry.storage.reading import report
 from canonry.storage.records import CachedRobots
-from canonry.storage.rows import leases, robots_cache
+from canonry.storage.rows import hosts, leases
 
 A = "http://a.example/"
 _EVIL = "<script>alert(1)</script>"
@@ -35,7 +36,7 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     with store.transaction() as connection:
         leases.pace(connection, {"h1.example": 4e9}, {"h1.example": 7.0})
         kept = CachedRobots(None, 9e9, 1e9)
-        robots_cache.put(connection, "http://h1.example", kept)
+        hosts.put(connection, "http://h1.example", kept)
     store.begin_job("crawl", as_job([A], (), settings), 1.0)
     store.close()
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:

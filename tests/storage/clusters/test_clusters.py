@@ -9,13 +9,14 @@ from support.databases import url_of
 from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.canon.pipeline import Rewritten
-from canonry.storage import Hop, Outcome, Page, State, Store, StoreError, report
+from canonry.storage import Hop, Outcome, Page, State, Store, StoreError
 from canonry.storage.clusters import cluster_export, export_log, merged_pairs
 from canonry.storage.clusters.cluster_export import Reading
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import rekeying
+from canonry.storage.reading import report
 from canonry.storage.rows import requeueing
 from canonry.storage.sql.schema import urls as table
 

@@ -6,8 +6,9 @@ import pytest
 from support.databases import url_of
 from support.stores import candidate, open_store, visited
 
-from canonry.storage import Hop, Page, State, Store, report
+from canonry.storage import Hop, Page, State, Store
 from canonry.storage.clusters.equivalences import Equivalences
+from canonry.storage.reading import report
 
 pytestmark = pytest.mark.every_database
 

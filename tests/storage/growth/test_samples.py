@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from support.stores import admit, candidate, lease, open_store, visited
 
-from canonry.storage import Page, State
-from canonry.storage.growth import samples
+from canonry.storage import Page, State, samples
 from canonry.storage.store import Store
 
 pytestmark = pytest.mark.every_database

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from canonry.storage.growth.thinning import superfluous
+from canonry.storage.samples import superfluous
 
 YEAR = 365 * 86_400
 

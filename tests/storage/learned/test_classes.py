@@ -11,8 +11,9 @@ from canonry.canon import LearnedRule
 from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError, report
+from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError
 from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.reading import report
 from canonry.storage.rows import requeueing
 
 pytestmark = pytest.mark.every_database

@@ -24,8 +24,9 @@ from canonry.canon.policies import from_toml, preset
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.policy_upgrade import change_policy, foresee_change
-from canonry.storage import Candidate, Hop, Page, State, Store, StoreError, report
+from canonry.storage import Candidate, Hop, Page, State, Store, StoreError
 from canonry.storage.policy_change import Changed
+from canonry.storage.reading import report
 from canonry.storage.rows import leases
 
 pytestmark = pytest.mark.every_database

@@ -6,7 +6,8 @@ import pytest
 from support.stores import assert_counts_are_right, candidate, open_store
 
 from canonry.crawler.admission.scope import registrable
-from canonry.storage import Admission, State, Store, report
+from canonry.storage import Admission, State, Store
+from canonry.storage.reading import report
 from canonry.storage.records import Budget
 from canonry.storage.rows import budgets, requeueing
 from canonry.storage.rows.budgets import HostBudget

@@ -17,7 +17,8 @@ from support.databases import url_of
 from support.sites import wait_for
 from support.stores import admit, assert_counts_are_right, candidate, open_store
 
-from canonry.storage import Admission, Store, StoreError, report
+from canonry.storage import Admission, Store, StoreError
+from canonry.storage.reading import report
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import keys, url_rows, urls

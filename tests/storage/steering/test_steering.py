@@ -11,15 +11,10 @@ from support.stores import admit, assert_counts_are_right, candidate, lease, ope
 
 from canonry.crawler.admission import exclusions, url_filter
 from canonry.crawler.settings import load
-from canonry.storage import State, Store, StoreError, report
+from canonry.storage import State, Store, StoreError
+from canonry.storage.reading import report
 from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED
-from canonry.storage.steering import (
-    blocked_hosts,
-    excluded_patterns,
-    queue_changes,
-    releases,
-    short_steps,
-)
+from canonry.storage.steering import blocked_hosts, excluded_patterns, releases, short_steps
 from canonry.storage.steering.releases import Refusal
 from canonry.storage.steering.short_steps import ShortSteps
 
@@ -201,12 +196,12 @@ def test_crawls_are_told_of_every_step(store: Store, tmp_path: Path) -> None:
 
     def look(change: Callable[[ShortSteps], object]) -> tuple[bool, int]:
         with store.transaction() as connection:
-            before = queue_changes.generation(connection)
+            before = short_steps.generation(connection)
         with ShortSteps(url_of(tmp_path)) as opened:
             change(opened)
         with store.transaction() as connection:
-            after = queue_changes.generation(connection)
-            return after > before, len(queue_changes.withdrawn(connection, rows))
+            after = short_steps.generation(connection)
+            return after > before, len(short_steps.withdrawn(connection, rows))
 
     assert look(lambda opened: blocked_hosts.block(opened, "a.example")) == (True, 14)
     assert look(lambda opened: blocked_hosts.unblock(opened, "a.example")) == (True, 0)

@@ -11,8 +11,8 @@ from support.simweb.websites import Site
 from canonry.canon.learned import Rewrite, act, describe
 from canonry.canon.syntax import Parts
 from canonry.crawler.hold_reason import HoldReason
-from canonry.storage import report
 from canonry.storage.learned import rule_rows
+from canonry.storage.reading import report
 from canonry.storage.sql.schema import State, hosts, url_rows
 
 _BECAME_ACTIVE = re.compile(r"rule ([0-9a-f]{10}) is active ")

@@ -8,7 +8,7 @@ from scrapy.settings import Settings
 
 import canonry.scrapy
 from canonry.canon.policies import PolicyError
-from canonry.crawler.adapters.scrapy.addon import read_settings
+from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.settings import SettingsError
 
 ADDON = canonry.scrapy.Canonry()

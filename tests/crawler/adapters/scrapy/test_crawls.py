@@ -19,7 +19,8 @@ from support.sites import demo_site, exported, from_thread, wait_for
 
 from canonry.crawler.demo.server import Served
 from canonry.crawler.demo.site import SEED
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
+from canonry.storage.reading import report
 from canonry.storage.requests.request_tables import RequestState, requests
 
 KILLS = int(os.environ.get("CANONRY_TEST_KILLS", "4"))  # more for a long look, with --timeout=0

@@ -15,7 +15,8 @@ from support.permissions import as_a_plain_user
 from support.servers import Answer, ok
 
 from canonry.crawler.cli.commands import main
-from canonry.storage import StoreError, report
+from canonry.storage import StoreError
+from canonry.storage.reading import report
 from canonry.storage.sql.schema import VERSION, metadata
 
 READERS = (

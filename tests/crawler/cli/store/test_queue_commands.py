@@ -10,7 +10,7 @@ from support.stores import candidate, open_store
 from canonry.crawler.admission import url_filter
 from canonry.crawler.cli.commands import main
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 
 
 @pytest.fixture

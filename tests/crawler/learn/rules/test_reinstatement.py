@@ -14,10 +14,11 @@ from canonry.canon import LearnedRule, RulesError
 from canonry.crawler import opening
 from canonry.crawler.cli.commands import main
 from canonry.crawler.learn.rules import rule_store
-from canonry.storage import Store, StoreError, report
+from canonry.storage import Store, StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rekeying import Rekeyed
 from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.reading import report
 
 SLASH_FIELDS = {"host": "h.example", "family": "trailing-slash", "new": "bare"}
 SLASH = LearnedRule(**SLASH_FIELDS)

@@ -19,7 +19,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.run import wiring
 from canonry.crawler.run.job.seed_results import FailedSeed
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 
 SEED = "http://a.example/"
 DEAD = "::127.0.0.1:9"  # nothing listens there

@@ -15,7 +15,7 @@ from canonry.crawler.cli.commands import main
 from canonry.crawler.cli.terminal import live
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
-from canonry.storage import report
+from canonry.storage.reading import report
 
 DAY = 86_400.0
 SEED = "http://a.example/"

@@ -1,11 +1,10 @@
-"""Samples: what a store held at some moments, written by whatever crawls into it."""
+"""Samples: what a store held at some moments, and which of many are kept."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
 
-from canonry.storage.growth import thinning
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
@@ -22,6 +21,8 @@ WRONG = counts.Counted("seen", "wrong")  # new keys that the filter took for per
 
 FILTER_BITS = counts.Counted("seen", "bits")  # of the filter, as of the last sample
 FILTER_KEYS = counts.Counted("seen", "keys")  # in it
+FINEST = 1.0  # seconds between two samples
+_PER_AGE = 100  # samples of one age: of what is a day old, one for each 1/100 of a day, or denser
 
 
 class StoreSample(NamedTuple):
@@ -112,12 +113,12 @@ class StoreSampler:
             at: seconds since 1970.
             always: True writes one in any case.
         """
-        if not always and self._last is not None and 0 <= at - self._last < thinning.FINEST:
+        if not always and self._last is not None and 0 <= at - self._last < FINEST:
             return
         self._last = at
         _count_claims(connection, seen)
         newest = connection.scalar(select(func.max(samples.c.at)))
-        if not always and newest is not None and 0 <= at - newest < thinning.FINEST:
+        if not always and newest is not None and 0 <= at - newest < FINEST:
             self._last = newest  # another process wrote it
             return
         new = upsert(connection.dialect.name, samples).values(now(connection, at)._asdict())
@@ -125,7 +126,7 @@ class StoreSampler:
         connection.execute(new.on_conflict_do_update(index_elements=["at"], set_=again))
         self._writes += 1
         if self._writes % _WRITES == 0:
-            _remove(connection, thinning.superfluous(_times(connection), at))
+            _remove(connection, superfluous(_times(connection), at))
 
 
 def _count_claims(connection: Connection, seen: SeenSet) -> None:
@@ -146,3 +147,36 @@ def _remove(connection: Connection, times: Iterable[float]) -> None:
     rows = [{"time": at} for at in times]
     if rows:
         connection.execute(_REMOVE, rows)
+
+
+def superfluous(times: Iterable[float], now: float) -> list[float]:
+    """Return the times of the samples that are not needed any more.
+
+    Time is divided into slots that are the wider the older they are, each twice as wide as a
+    finer one, so that a later call keeps some of what an earlier one kept. The first sample of each
+    slot is kept, and the last of all.
+
+    Args:
+        times: of all samples, ascending.
+        now: the time from which their age counts.
+    """
+    kept: tuple[float, float] | None = None
+    gone: list[float] = []
+    last = None
+    for at in times:
+        width = _width(now - at)
+        slot = (width, at // width)
+        if slot == kept:
+            gone.append(at)
+        kept, last = slot, at
+    if gone and gone[-1] == last:
+        gone.pop()
+    return gone
+
+
+def _width(age: float) -> float:
+    """Return the width of the slots of an age, in seconds."""
+    width = FINEST
+    while 2 * width * _PER_AGE <= age:
+        width *= 2
+    return width

@@ -1,12 +1,13 @@
-"""Wishes for hosts: a worker that has none asks those that have several, and is given some."""
+"""What workers say of hosts: which they wish for, and the robots.txt of each."""
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from canonry.storage.records import CachedRobots
 from canonry.storage.rows import leases
 from canonry.storage.sql.bulk import upsert
-from canonry.storage.sql.schema import hosts, meta
+from canonry.storage.sql.schema import hosts, meta, robots
 
 _PREFIX = "wants hosts: "
 _FRESH = 10.0  # seconds; a worker that still has none asks again before
@@ -77,3 +78,16 @@ def grant(
         )
         withdraw(connection, to)
     return leases.not_of(connection, owner, names)
+
+
+def get(connection: Connection, origin: str) -> CachedRobots | None:
+    """Return what is cached for an origin."""
+    columns = (robots.c.rules, robots.c.expires_at, robots.c.unreachable_since)
+    row = connection.execute(select(*columns).where(robots.c.origin == origin)).first()
+    return None if row is None else CachedRobots(*row)
+
+
+def put(connection: Connection, origin: str, kept: CachedRobots) -> None:
+    """Cache an origin's robots.txt; it replaces what was cached before."""
+    connection.execute(delete(robots).where(robots.c.origin == origin))
+    connection.execute(insert(robots).values(origin=origin, **kept._asdict()))

@@ -1,0 +1,145 @@
+"""What the live page shows of a store: hosts, patterns, refusals, merges, rules, and one URL."""
+
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from canonry.crawler.inquiry import (
+    host_listing,
+    merge_facts,
+    pattern_listing,
+    refusal_listing,
+    rule_facts,
+)
+from canonry.crawler.inquiry.ask import MEMBERS, ask
+from canonry.crawler.inquiry.host_listing import HostListing
+from canonry.crawler.inquiry.merge_facts import Merges
+from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
+from canonry.crawler.inquiry.refusal_listing import RefusalAnswer, RefusalPage
+from canonry.crawler.inquiry.rule_facts import RuleListing
+from canonry.crawler.inquiry.rule_listing import STATE_ORDER
+from canonry.crawler.inquiry.url_answer import URLAnswer
+from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.settings import SettingsError
+from canonry.crawler.web.panel import Asked, BadQuestionError
+from canonry.storage import StoreError
+from canonry.storage.reading import known_url
+from canonry.storage.steering.releases import Refusal
+
+_MOST_REFUSED = 1 << 53
+_EXAMPLES = 10
+_MOST_MERGES = 50
+_LISTED = 50
+_MOST_RULES = 500
+_MOST_MEMBERS = 1_000
+_LARGEST_ROW = 10**12 - 1
+
+
+def hosts(connection: Connection, asked: Asked) -> HostListing:
+    """Return a page of hosts; the query has ``sort``, ``match``, ``show`` and ``after``."""
+    try:
+        return host_listing.hosts_of(
+            connection,
+            asked.now,
+            order=asked.choice("sort", host_listing.ORDERS),
+            part=asked.text("match"),
+            blocked=asked.choice("show", ("all", "blocked")) == "blocked",
+            after=asked.text("after"),
+        )
+    except StoreError as error:
+        raise BadQuestionError(str(error)) from None
+
+
+class Patterns(msgspec.Struct, frozen=True, kw_only=True):
+    """Patterns, and what the exclusion of one would hold."""
+
+    listing: PatternListing
+    preview: ExclusionPreview | None  # of the pattern that the query names
+
+
+def patterns(connection: Connection, asked: Asked) -> Patterns:
+    """Return a page of patterns; the query has ``match``, ``after`` and ``pattern``."""
+    named = asked.text("pattern")
+    try:
+        return Patterns(
+            listing=pattern_listing.patterns_of(
+                connection, part=asked.text("match"), after=asked.text("after")
+            ),
+            preview=pattern_listing.preview(connection, named) if named else None,
+        )
+    except (SettingsError, StoreError) as error:
+        raise BadQuestionError(str(error)) from None
+
+
+class RefusedView(msgspec.Struct, frozen=True, kw_only=True):
+    """All reasons, or one of them."""
+
+    reasons: list[RefusalAnswer]
+    one: RefusalPage | None  # the URLs of the reason that the query names
+
+
+def refused(connection: Connection, asked: Asked) -> RefusedView:
+    """Return the reasons; with ``state`` and ``reason``, the URLs of that one, a page of them."""
+    reason = asked.text("reason")
+    if not reason:
+        return RefusedView(reasons=refusal_listing.refusals_of(connection), one=None)
+    wanted = Refusal(asked.choice("state", ("held", "failed")), reason)
+    before = asked.number("after", 0, _MOST_REFUSED) or None
+    return RefusedView(reasons=[], one=refusal_listing.urls_of(connection, wanted, before))
+
+
+def merges(connection: Connection, asked: Asked) -> Merges:
+    """Return all rules that merged something.
+
+    With the field ``rule``, the latest merges of that one, too: as many as ``most`` says.
+    """
+    most = asked.number("most", _EXAMPLES, _MOST_MERGES)
+    try:
+        return merge_facts.merges(connection, asked.text("rule"), most)
+    except LookupError:
+        raise BadQuestionError("no such rule has merged anything in this store") from None
+
+
+def rules(connection: Connection, asked: Asked) -> RuleListing:
+    """Return rules: those of a ``state``, or of a ``host``; or one by its ``id``, with evidence.
+
+    ``most`` is how many are listed; ``after`` goes on with the list where the last answer ended.
+    """
+    if rule_id := asked.text("id"):
+        try:
+            found = rule_store.find(connection, rule_id)
+        except StoreError as error:
+            raise BadQuestionError(str(error)) from None
+        listed = rule_facts.of_host(connection, found.rewrite.host, _LISTED)
+        return replace(listed, chosen=rule_facts.report_on(connection, found))
+    most = asked.number("most", _LISTED, _MOST_RULES)
+    if host := asked.text("host"):
+        return rule_facts.of_host(connection, host, most)
+    state = asked.choice("state", STATE_ORDER)
+    try:
+        return rule_facts.in_state(connection, state, most, asked.text("after"))
+    except LookupError:
+        raise BadQuestionError('"after" has to be what "more" was') from None
+
+
+class NotAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to say before a URL is asked for."""
+
+    asked: None = None
+    hint: str = "give a URL: ?url=…, or the row of one in the store: ?row=…"
+
+
+def why(connection: Connection, asked: Asked) -> URLAnswer | NotAsked:
+    """Return all that a store knows of a URL.
+
+    The URL is the field ``url``. One that is too long for a request, or whose password is not
+    shown, is asked for by its ``row``. ``members`` is how many URLs of its resource are looked for.
+    """
+    url = asked.text("url")
+    members = asked.number("members", MEMBERS, _MOST_MEMBERS)
+    if not url and asked.text("row"):
+        found = known_url.url_of(connection, asked.number("row", 0, _LARGEST_ROW))
+        if found is None:
+            raise BadQuestionError("the store has no such row")
+        url = found
+    return ask(connection, url, asked.now, members=members) if url else NotAsked()
