@@ -1,8 +1,8 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
 
 from canonry.canon.learned.actions import SESSION_SEGMENT, names_of
-from canonry.canon.learned.checks import INDEX_FILE, INDEX_INITIALS, find_circle
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
+from canonry.canon.learned.family_fields import INDEX_FILE, INDEX_INITIALS
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
 from canonry.canon.learned.marks import names_before, names_in
 from canonry.canon.learned.rewrite import (
@@ -15,6 +15,7 @@ from canonry.canon.learned.rewrite import (
     without_port,
 )
 from canonry.canon.learned.ruleset import RuleSet, RuleStep, follow, is_marked, loads
+from canonry.canon.learned.validate import find_circle
 
 __all__ = [
     "FAMILIES",

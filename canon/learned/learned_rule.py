@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec.structs import astuple
 
-from canonry.canon.learned.checks import fault
 from canonry.canon.learned.rewrite import Rewrite, to_fields
+from canonry.canon.learned.validate import fault
 
 RuleState = Literal["candidate", "active", "suspended", "revoked"]
 RULE_STATES: tuple[RuleState, ...] = get_args(RuleState)

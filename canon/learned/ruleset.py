@@ -14,11 +14,11 @@ import msgspec
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.learned import learned_rule
-from canonry.canon.learned.checks import fault, find_circle
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
 from canonry.canon.learned.marks import names_before
 from canonry.canon.learned.rewrite import Rewrite, site_in, site_of
+from canonry.canon.learned.validate import fault, find_circle
 from canonry.canon.rules.rule import Change
 from canonry.canon.syntax.parts import Parts
 

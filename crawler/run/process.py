@@ -6,8 +6,10 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from canonry.crawler.run.loop import Crawl
+if TYPE_CHECKING:
+    from canonry.crawler.run.loop import Crawl
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _EVERY = 1 << 25  # bytes of pages; it takes some milliseconds
@@ -17,7 +19,7 @@ _SET_BACK = 1.0  # seconds; less is the daily correction of a clock
 
 
 @contextmanager
-def stopping(run: Crawl, notify: Callable[[str], None]) -> Iterator[None]:
+def stopping(run: "Crawl", notify: Callable[[str], None]) -> Iterator[None]:
     """Stop a crawl on an interrupt: after the requests in flight, or at once on the second."""
     loop = asyncio.get_running_loop()
     interrupted = False

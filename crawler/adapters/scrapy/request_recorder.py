@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection
 
-from canonry.crawler.adapters.scrapy.middlewares import Observation, outcome_of
+from canonry.crawler.adapters.scrapy.observations import Observation, outcome_of
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.session import LearningSession
 from canonry.storage import Candidate, Outcome, Store, StoreError

@@ -20,10 +20,10 @@ from canonry.canon import (
     RulesError,
     RuleSet,
 )
-from canonry.canon.learned.checks import WITH_NAMES, fault, find_circle
 from canonry.canon.learned.families import FAMILIES, act
 from canonry.canon.learned.rewrite import Rewrite, site_of, to_fields
 from canonry.canon.learned.ruleset import follow, loads
+from canonry.canon.learned.validate import WITH_NAMES, fault, find_circle
 from canonry.canon.policies import preset
 from canonry.canon.syntax.parts import Parts
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import share, tries
 
-from canonry.canon.learned.checks import fault
 from canonry.canon.learned.families import act
 from canonry.canon.learned.rewrite import Rewrite
+from canonry.canon.learned.validate import fault
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.infer import rewrites_between, rewrites_from
 from canonry.crawler.learn.rules.loose_forms import loose_forms

@@ -1,23 +1,13 @@
-"""Why a rewrite, a rule, or a set of rules cannot be used."""
+"""The checks of a rewrite's fields: each returns what a family allows, or None if all is well."""
 
 import re
-from collections.abc import Iterable, Mapping
-from graphlib import CycleError, TopologicalSorter
 
-from canonry.canon.learned.families import FAMILIES
-from canonry.canon.learned.rewrite import Rewrite, is_host_name, is_site
+from canonry.canon.learned.rewrite import Rewrite, is_host_name
 from canonry.canon.syntax import grammar
 
 _INDEX_NAMES = ("index", "default", "home", "main", "welcome")
 INDEX_FILE = re.compile(rf"(?:{'|'.join(_INDEX_NAMES)})(?:\.[A-Za-z0-9]{{1,8}})?")
 INDEX_INITIALS = frozenset(name[0] for name in _INDEX_NAMES)  # with which its name begins
-WITH_NAMES = (
-    "parameter-irrelevant",
-    "parameter-group",
-    "parameter-mix",
-    "parameter-default",
-    "query-selection",
-)
 
 
 def is_directory(text: str) -> bool:
@@ -158,67 +148,3 @@ def takes_path_parameter(rewrite: Rewrite) -> str | None:
     if rewrite.new or not rewrite.old or any(mark in rewrite.old for mark in "/;=?#"):
         return "'old' has to be the name of a parameter in a path, and 'new' empty"
     return None
-
-
-def fault(rewrite: Rewrite) -> str | None:
-    """Return what is wrong with a rewrite, as a sentence; None if it can be used."""
-    family = FAMILIES.get(rewrite.family)
-    if family is None:
-        return f"there is no family {rewrite.family!r}; allowed: {', '.join(FAMILIES)}"
-    by_name = family.named or rewrite.subdomains
-    return _fault_of_place(rewrite, by_name=by_name) or family.check(rewrite)
-
-
-def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
-    """Return what is wrong with the site, or the part of it, that a rewrite is about."""
-    if by_name and not is_host_name(rewrite.host):
-        return "here 'host' has to be a name in lower case, of two labels or more, without port"
-    if not is_site(rewrite.host):
-        return "'host' has to be a host in lower case; with its port, if that is no default port"
-    if not is_directory(rewrite.below):
-        return "'below' has to be a path that begins and ends with a slash"
-    if rewrite.beside and rewrite.family not in WITH_NAMES:
-        return f"'beside' is for the families {', '.join(WITH_NAMES)}"
-    if rewrite.but and not rewrite.subdomains:
-        return "'but' is for rules with 'subdomains'"
-    return None
-
-
-def find_circle(rewrites: Iterable[Rewrite]) -> Rewrite | None:
-    """Return a rewrite from which others lead back to itself, or None.
-
-    Only families that move hosts or prefixes can form a circle. One rewrite may follow another if
-    its input may be the other's result. This is decided from the fields alone, so a few harmless
-    sets are refused as well.
-    """
-    moving = [rewrite for rewrite in rewrites if FAMILIES[rewrite.family].can_chain]
-    by_host: dict[str, list[Rewrite]] = {}
-    for rewrite in moving:
-        by_host.setdefault(rewrite.host, []).append(rewrite)
-    after = {rewrite: _following(rewrite, moving, by_host) for rewrite in moving}
-    try:
-        TopologicalSorter(after).prepare()
-    except CycleError as error:
-        first: Rewrite = error.args[1][0]
-        return first
-    return None
-
-
-def _following(
-    rewrite: Rewrite, moving: list[Rewrite], by_host: Mapping[str, list[Rewrite]]
-) -> set[Rewrite]:
-    """Return the rewrites that may change what a rewrite makes, without itself."""
-    if FAMILIES[rewrite.family].moves_host:
-        found = {o for o in by_host.get(rewrite.new, ()) if FAMILIES[o.family].moves_host}
-    else:
-        near = moving if rewrite.subdomains else by_host[rewrite.host]
-        found = {
-            o for o in near if not FAMILIES[o.family].moves_host and _overlap(rewrite.new, o.old)
-        }
-    return found - {rewrite}
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Return True if a path may begin with both, ignoring case."""
-    one, other = one.lower(), other.lower()
-    return one.startswith(other) or other.startswith(one)
