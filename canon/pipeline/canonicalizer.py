@@ -7,7 +7,7 @@ from itertools import chain
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
-from canonry.canon.pipeline.fastpath import recognizer, shortcut
+from canonry.canon.pipeline.fastpath import recognizer
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.results import Canonical, Refused, Trace, changes_of_uri, changes_of_url
@@ -69,7 +69,6 @@ class Canonicalizer:
         self._key = hasher(self.policy.label)
         self._spelling = _spelling(self.policy)
         self._recognize = recognizer(self.policy)
-        self._shortcut = shortcut(self.policy, self._steps)
         self.native = kernel(self.policy, Canonical)  # None where it cannot be used
         self._without_rules: Canonicalizer | None = None
         if self.rules is not None:
@@ -111,7 +110,7 @@ class Canonicalizer:
                 found = self.native.canonical(read)
                 if found is not None:
                     return found
-            known = self._recognize(read) or (self._request(read), self._identity_of(read))
+            known = self._recognize(read) or (self._request(read), self._identify(read))
         return Canonical(*known, self._key(known[1]))
 
     def identity(self, url: str | bytes, base: str | None = None) -> str:
@@ -130,7 +129,7 @@ class Canonicalizer:
         known = self._recognize(text) if base is None else None
         if known is None:
             read = self._read(to_text(text), base)
-            known = self._recognize(read) or (read, self._identity_of(read))
+            known = self._recognize(read) or (read, self._identify(read))
         return known[1]
 
     def key_of(self, identity: str) -> bytes:
@@ -260,10 +259,6 @@ class Canonicalizer:
             with suppress(InvalidURL):  # a URI that no browser can fetch stays as it is
                 text = whatwg.serialize(text)
         return text.partition("#")[0]
-
-    def _identity_of(self, read: str) -> str:
-        """Return the identity of an absolute URL, by fewer steps if that is possible."""
-        return self._shortcut(read) or self._identify(read)
 
     def _identify(self, read: str) -> str:
         """Run every step of the policy over an absolute URL."""

@@ -1,17 +1,16 @@
-"""The fast paths: a pattern for canonical URLs, one for nearly canonical ones, and fewer steps.
+"""The fast path where no kernel is compiled: patterns for canonical URLs, and for nearly canonical.
 
-Each gives the answer of the plain pipeline or none; a law in the tests compares the two.
+It gives the answer of the plain pipeline or none; a law in the tests compares the two.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from canonry.canon.policies.policy import Policy
-from canonry.canon.rules.table import Step, rows_of
-from canonry.canon.syntax.parts import Parts
+from canonry.canon.rules.table import rows_of
 from canonry.canon.syntax.patterns import compile_pattern
-from canonry.canon.syntax.percent import GEN_DELIMS, SUB_DELIMS, UNRESERVED
+from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED
 
 # Hosts: names of two or more labels, without punycode, the last label all letters; or canonical
 # IPv4 addresses. Ports: a short pattern, which leaves out 80 and 443 for both schemes.
@@ -139,69 +138,3 @@ def _canonical_pattern(policy: Policy) -> Callable[[str], object]:
     query = rf"\?(?=.){field}(?:&{field})*+"
     pattern = rf"https?://(?:{_NAME}|{_IPV4}){_PORT}(?:{_SEGMENT})++(?:{query})?"
     return compile_pattern(pattern).fullmatch
-
-
-# After the URL Standard's serializer, these have nothing to do for http and https (sections 3.5
-# and 4.5).
-_SERIALIZED = frozenset(
-    {
-        "scheme-case",
-        "host-case",
-        "dot-segments",
-        "idna-host",
-        "ipv6-form",
-        "empty-port",
-        "port-zeros",
-        "default-port",
-        "empty-path",
-    }
-)
-# The rules of other schemes have nothing to do for http and https.
-_OTHERS = frozenset(
-    {
-        "mailto-domain",
-        "urn-equivalence",
-        "tel-separators",
-        "file-host",
-        "ftp-type",
-        "gopher-type",
-        "data-type",
-        "ldap-tail",
-    }
-)
-_WITH_ESCAPES = frozenset({"percent-case", "percent-unreserved"})
-# Characters that may need encoding; brackets do, outside of IPv6 addresses, which are left out.
-_ALLOWED = re.escape((UNRESERVED + SUB_DELIMS + GEN_DELIMS).replace("[", "").replace("]", ""))
-_ODD = re.compile(rf"[^%{_ALLOWED}]|%(?![0-9A-Fa-f]{{2}})|#.*#").search
-# All parts of a serialized URL in one match; its userinfo holds no unescaped "@".
-_WEB_PARTS = compile_pattern(
-    r"(https?)://(?:([^/?#@]*)@)?([^/?#:]*)(?::([0-9]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?"
-).fullmatch
-
-
-def shortcut(policy: Policy, steps: Sequence[Step]) -> Callable[[str], str | None]:
-    """Return a function from an http(s) URL that ada serialized to its identity, or None.
-
-    It skips the steps that have nothing to do after a browser's parser, and the steps that
-    normalize escapes if the URL holds none.
-    """
-    if policy.dialect != "whatwg":
-        return lambda _read: None
-
-    def left(idle: frozenset[str]) -> tuple[Callable[[Parts], Parts], ...]:
-        return tuple(s.apply for s in steps if s.name not in idle or s.since > 1)
-
-    idle = _SERIALIZED | _OTHERS | {"encode-disallowed"}
-    with_escapes = left(idle)
-    without = left(idle | _WITH_ESCAPES)
-
-    def identify(read: str) -> str | None:
-        match = _WEB_PARTS(read)
-        if match is None or _ODD(read):
-            return None
-        given = parts = Parts(*match.groups())
-        for apply in with_escapes if "%" in read else without:
-            parts = apply(parts)
-        return read if parts is given else str(parts)
-
-    return identify

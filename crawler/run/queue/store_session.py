@@ -1,9 +1,9 @@
 """The store session: one worker's calls to the store, each on the writer thread."""
 
 import traceback
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from functools import partial, wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
@@ -18,6 +18,8 @@ from canonry.storage.sql.engine import Writer
 from canonry.storage.steering import blocked_hosts, short_steps
 
 LEASE_SECONDS = 60.0
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 PER_HOST = 256  # URLs of one host in memory at most
 
 
@@ -52,6 +54,18 @@ class Recorded(NamedTuple):
     learned: Learned = Learned()
 
 
+def _on_writer(
+    method: Callable[Concatenate["StoreSession", _P], _R],
+) -> Callable[Concatenate["StoreSession", _P], Coroutine[Any, Any, _R]]:
+    """Let a method run on the writer thread, and its callers await it."""
+
+    @wraps(method)
+    async def call(session: "StoreSession", /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await session.writer.call(partial(method, session, *args, **kwargs))
+
+    return call
+
+
 class StoreSession:
     """One worker's session with the store."""
 
@@ -78,7 +92,7 @@ class StoreSession:
             learning: learns from outcomes; None learns nothing.
         """
         self._store = store
-        self._writer = writer
+        self.writer = writer
         self._worker = worker
         self._delay = delay
         self._level_by_level = level_by_level
@@ -92,7 +106,8 @@ class StoreSession:
         self.learning_seconds = 0.0  # of CPU time
         self.learning_failed = 0  # 1 once it was switched off
 
-    async def lease(
+    @_on_writer
+    def lease(
         self,
         now: float,
         limit: int,
@@ -102,44 +117,38 @@ class StoreSession:
         crowd: bool = True,
     ) -> Leased:
         """Write the pace of our hosts, extend their leases and lease further hosts."""
+        with self._store.leasing() as connection:
+            leases.pace(connection, *pace, self._worker)
+            self._count(connection)
+            lost = leases.renew(connection, self._worker, list(loaded), now + LEASE_SECONDS)
+            found = leases.lease(
+                connection,
+                self._worker,
+                now=now,
+                seconds=LEASE_SECONDS,
+                limit=limit,
+                per_host=PER_HOST,
+                loaded=loaded,
+                level_by_level=self._level_by_level,
+                crowd=crowd,
+            )
+        names = {host.name for host in found}
+        given = names if self._wants_hosts else set()
+        self._wants_hosts = self._wants_hosts and not found
+        self._forget(lost | given | {host.name for host in found if host.taken_over})
+        return Leased(found, lost - names)
 
-        def lease() -> Leased:
-            with self._store.leasing() as connection:
-                leases.pace(connection, *pace, self._worker)
-                self._count(connection)
-                lost = leases.renew(connection, self._worker, list(loaded), now + LEASE_SECONDS)
-                found = leases.lease(
-                    connection,
-                    self._worker,
-                    now=now,
-                    seconds=LEASE_SECONDS,
-                    limit=limit,
-                    per_host=PER_HOST,
-                    loaded=loaded,
-                    level_by_level=self._level_by_level,
-                    crowd=crowd,
-                )
-            names = {host.name for host in found}
-            given = names if self._wants_hosts else set()
-            self._wants_hosts = self._wants_hosts and not found
-            self._forget(lost | given | {host.name for host in found if host.taken_over})
-            return Leased(found, lost - names)
-
-        return await self._writer.call(lease)
-
-    async def renew(self, now: float, names: list[str], pace: Pace) -> set[str]:
+    @_on_writer
+    def renew(self, now: float, names: list[str], pace: Pace) -> set[str]:
         """Write the pace of our hosts and extend their leases; return those that we have lost."""
+        with self._store.leasing() as connection:
+            leases.pace(connection, *pace, self._worker)
+            lost = leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
+        self._forget(lost)
+        return lost
 
-        def renew() -> set[str]:
-            with self._store.leasing() as connection:
-                leases.pace(connection, *pace, self._worker)
-                lost = leases.renew(connection, self._worker, names, now + LEASE_SECONDS)
-            self._forget(lost)
-            return lost
-
-        return await self._writer.call(renew)
-
-    async def follow(self, rows: Collection[int], now: float) -> FromOthers:
+    @_on_writer
+    def follow(self, rows: Collection[int], now: float) -> FromOthers:
         """Return which queued URLs people have withdrawn, by holding them, and who wants hosts.
 
         What is queued on blocked hosts is held before.
@@ -148,95 +157,76 @@ class StoreSession:
             rows: of the URLs that are loaded.
             now: seconds since 1970.
         """
+        with self._store.leasing() as connection:
+            generation = short_steps.generation(connection)
+            is_unfinished = bool(blocked_hosts.unfinished(connection))
+            changed = generation != self._generation or is_unfinished
+            gone = short_steps.withdrawn(connection, rows) if changed else None
+            wanting = hosts.wanting(connection, self._worker, now)
+        self._generation = generation
+        if is_unfinished:
+            with self._store.transaction() as connection:
+                blocked_hosts.finish(connection)
+                self._count(connection)
+        return FromOthers(gone, wanting)
 
-        def follow() -> FromOthers:
-            with self._store.leasing() as connection:
-                generation = short_steps.generation(connection)
-                is_unfinished = bool(blocked_hosts.unfinished(connection))
-                changed = generation != self._generation or is_unfinished
-                gone = short_steps.withdrawn(connection, rows) if changed else None
-                wanting = hosts.wanting(connection, self._worker, now)
-            self._generation = generation
-            if is_unfinished:
-                with self._store.transaction() as connection:
-                    blocked_hosts.finish(connection)
-                    self._count(connection)
-            return FromOthers(gone, wanting)
-
-        return await self._writer.call(follow)
-
-    async def hand_over(self, now: float, to: str, names: list[str], pace: Pace) -> set[str]:
+    @_on_writer
+    def hand_over(self, now: float, to: str, names: list[str], pace: Pace) -> set[str]:
         """Give hosts of ours to another worker, with their pace; return those that have gone.
 
         Nothing of them may be under way.
         """
+        with self._store.leasing() as connection:
+            until = now + LEASE_SECONDS
+            gone = hosts.grant(connection, self._worker, to, names, *pace, until)
+        self._forget(gone)
+        return gone
 
-        def hand_over() -> set[str]:
-            with self._store.leasing() as connection:
-                until = now + LEASE_SECONDS
-                gone = hosts.grant(connection, self._worker, to, names, *pace, until)
-            self._forget(gone)
-            return gone
-
-        return await self._writer.call(hand_over)
-
-    async def next_due(self, now: float) -> float | None:
+    @_on_writer
+    def next_due(self, now: float) -> float | None:
         """Return when the next queued URL may be tried; None when none is left.
 
         Where one is due and its host is another worker's, the hosts of dead workers are reclaimed,
         and others are asked for some of theirs.
         """
-
-        def next_due() -> float | None:
-            with self._store.leasing() as connection:
-                due = leases.next_due(connection)
-                is_due = due is not None and due <= now
-                owners = leases.owners(connection) if is_due else set()
-                if owners - {self._worker}:
-                    hosts.want(connection, self._worker, now)
-                    self._wants_hosts = True
-            if ended := [owner for owner in owners if has_ended(owner)]:
-                with self._store.transaction() as connection:
-                    leases.reclaim(connection, ended, now, self._delay)
-            return due
-
-        return await self._writer.call(next_due)
-
-    async def waits_for(self, now: float, pace: Pace) -> WaitingHost | None:
-        """Write the pace of our hosts; return the one for which an idle crawl waits."""
-
-        def waits_for() -> WaitingHost | None:
-            with self._store.leasing() as connection:
-                leases.pace(connection, *pace, self._worker)
-                return waiting.waits_for(connection, now)
-
-        return await self._writer.call(waits_for)
-
-    async def held_by_others(self, now: float) -> HeldHosts | None:
-        """Return the hosts that other workers hold, if there are no others with queued URLs."""
-
-        def held_by_others() -> HeldHosts | None:
-            with self._store.leasing() as connection:
-                return waiting.held_by_others(connection, self._worker, now)
-
-        return await self._writer.call(held_by_others)
-
-    async def leave(self, pace: Pace) -> None:
-        """Write the pace of our hosts and release them."""
-
-        def leave() -> None:
+        with self._store.leasing() as connection:
+            due = leases.next_due(connection)
+            is_due = due is not None and due <= now
+            owners = leases.owners(connection) if is_due else set()
+            if owners - {self._worker}:
+                hosts.want(connection, self._worker, now)
+                self._wants_hosts = True
+        if ended := [owner for owner in owners if has_ended(owner)]:
             with self._store.transaction() as connection:
-                leases.pace(connection, *pace, self._worker)
-                leases.release(connection, [self._worker])
-                hosts.withdraw(connection, self._worker)
-                self._count(connection)
+                leases.reclaim(connection, ended, now, self._delay)
+        return due
 
-        await self._writer.call(leave)
+    @_on_writer
+    def waits_for(self, now: float, pace: Pace) -> WaitingHost | None:
+        """Write the pace of our hosts; return the one for which an idle crawl waits."""
+        with self._store.leasing() as connection:
+            leases.pace(connection, *pace, self._worker)
+            return waiting.waits_for(connection, now)
+
+    @_on_writer
+    def held_by_others(self, now: float) -> HeldHosts | None:
+        """Return the hosts that other workers hold, if there are no others with queued URLs."""
+        with self._store.leasing() as connection:
+            return waiting.held_by_others(connection, self._worker, now)
+
+    @_on_writer
+    def leave(self, pace: Pace) -> None:
+        """Write the pace of our hosts and release them."""
+        with self._store.transaction() as connection:
+            leases.pace(connection, *pace, self._worker)
+            leases.release(connection, [self._worker])
+            hosts.withdraw(connection, self._worker)
+            self._count(connection)
 
     async def observe_probe(self, probe: Probe, found: Outcome) -> None:
         """Learn from the page with which a host answers a probe."""
         if self._learning is not None:
-            await self._writer.call(self._learning.observe_probe, probe, found)
+            await self.writer.call(self._learning.observe_probe, probe, found)
 
     async def settle(self, now: float) -> Recorded | None:
         """Learn from probes alone; None if all that have answered were learned from."""
@@ -247,12 +237,12 @@ class StoreSession:
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""
         record = partial(self._record_and_learn, outcomes, now)
-        return await self._writer.call(self._surviving_learning, record)
+        return await self.writer.call(self._surviving_learning, record)
 
     async def record_links(self, links: Sequence[Candidate], now: float) -> Recorded:
         """Record links whose page is not recorded yet."""
         record = partial(self._record_links, links, now)
-        return await self._writer.call(self._surviving_learning, record)
+        return await self.writer.call(self._surviving_learning, record)
 
     def _surviving_learning(self, record: Callable[[], Recorded]) -> Recorded:
         """Record, on the writer thread. A fault of learning ends the learning alone."""

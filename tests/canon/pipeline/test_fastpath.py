@@ -81,12 +81,3 @@ def test_each_combination_of_rules(make: Canonicalizer, url: str) -> None:
 def test_what_is_known_without_a_parser(rules: str, url: str, known: str | None) -> None:
     found = without_kernel(_MINE.format(rules))._recognize(url)  # noqa: SLF001 - the path itself
     assert (found and found[1]) == known
-
-
-def test_fewer_steps_are_enough_for_what_was_serialized() -> None:
-    make = without_kernel(_MINE.format('"fragment"'))
-    for url in ("http://a.example/b?c#d", "https://u:p@a.example:8080/%41", "http://a.example/"):
-        assert make._shortcut(url) == make.plain(url).identity  # noqa: SLF001 - the path itself
-    assert make._shortcut("ftp://a.example/") is None  # noqa: SLF001 - same
-    assert make._shortcut("http://a.example/|") is None  # noqa: SLF001 - same
-    assert make._shortcut("http://[::1]/") is None  # noqa: SLF001 - same
