@@ -19,7 +19,7 @@ from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DistinctLines, Results, map_row
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import blocks
-from canonry.crawler.files.lines import Cut, Line
+from canonry.crawler.files.line_streams import Cut, Line
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.rule_store import active_in

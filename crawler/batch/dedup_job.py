@@ -13,7 +13,7 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import is_stream, opened
 from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
-from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile
 from canonry.crawler.settings import SettingsError
 

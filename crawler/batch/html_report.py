@@ -11,7 +11,7 @@ from canonry.canon.pipeline import RULES
 from canonry.crawler import markup
 from canonry.crawler.batch.passes.second_pass import Deduplicated
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
-from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.markup import visible
 

@@ -1,7 +1,8 @@
-"""A whole dedup job: files in, whole files out, and a store's claims only when these are safe."""
+"""A whole dedup job on one machine: files in, whole files out, and claims once these are safe."""
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -9,17 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from canonry.canon import Canonicalizer
-from canonry.crawler.batch import html_report, local, results
+from canonry.crawler.batch import html_report, results
 from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
-from canonry.crawler.batch.passes.first_pass import partitions_for
-from canonry.crawler.batch.passes.one_pass import StreamEndedError
+from canonry.crawler.batch.passes import first_pass, one_pass
+from canonry.crawler.batch.passes.first_pass import FirstPass, Start, partitions_for
+from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
+from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
+from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
+from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.java import session
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import FAULTS, is_stream
 from canonry.crawler.files import blocks, output, tables
+from canonry.crawler.files.block_spool import BlockSpool
 from canonry.crawler.files.formats import FoundFormat
 from canonry.crawler.files.line_formats import among
 from canonry.crawler.key_files.seen_file import SeenFile, extending
@@ -157,7 +163,7 @@ def _deduplicated(
     report = stack.enter_context(output.atomic(job.report)) if job.report else None
     at, start = datetime.now(UTC), time.monotonic()
     try:
-        done = local.dedup(plan, place, found)
+        done = dedup(plan, place, found)
         _check_read(done.summary)
     except KeyboardInterrupt:
         if place.has_checkpoint:
@@ -223,3 +229,50 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
             )
     mapped = table(job.map, results.MAP_COLUMNS)
     return results.Results(distinct, mapped, table(job.groups, results.GROUP_COLUMNS))
+
+
+def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
+    """Run a plan.
+
+    Args:
+        plan: with ``mapped`` and ``groups`` if the results have these.
+        workplace: for the job's own files.
+        results: where to write.
+
+    Raises:
+        OSError: a file cannot be read or written, or has changed between the passes.
+    """
+    start = first_pass.begin(plan, workplace)
+    with KeptTexts(workplace.folder / "texts") as texts:
+        found = _dedup(plan, workplace, start, texts, results)
+    results.close()
+    return found
+
+
+def _dedup(
+    plan: Plan, workplace: Workplace, start: Start, texts: KeptTexts, results: Results
+) -> Deduplicated:
+    """Run a plan with the engine that suits it."""
+    if not one_pass.fits(plan, start):
+        fates = FirstPass(plan, workplace, start).run()
+        again = plan.blocks(start.checkpoint.summary, workplace.open)
+        writer = PartWriter(plan, Summary(), texts)
+        return SecondPass(plan, workplace, fates, texts).run(again, 0, writer, results)
+    engine = OnePass(plan, workplace, start, texts)
+    left = engine.run(results)
+    if left is None:
+        checkpoint = start.checkpoint
+        summary = checkpoint.summary.with_fates(engine.writer.counted)
+        found = [(one.lines, one.text or "") for one in checkpoint.largest]
+        return Deduplicated(summary, Counter(checkpoint.hosts), found)
+    start, rest = left
+    place = start.checkpoint.lines
+    spool = BlockSpool(workplace.folder / "blocks") if any(map(is_stream, plan.files)) else None
+    if spool is not None:
+        rest = spool.copied(rest)
+    fates = FirstPass(plan, workplace, start, rest).run()
+    if spool is not None:
+        again = spool.blocks()
+    else:
+        again = first_pass.after(plan.blocks(fates.checkpoint.summary), place)
+    return SecondPass(plan, workplace, fates, texts).run(again, place, engine.writer, results)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import redact, redaction
-from canonry.crawler.files.lines import Line
+from canonry.crawler.files.line_streams import Line
 
 NOT_EXAMINED = "(not looked into)"  # in the place of the rules that merged a line
 _MOST = 20  # resources

@@ -5,8 +5,8 @@ from xml.parsers import expat
 
 from canonry.crawler.documents import html
 from canonry.crawler.documents.document import Document
-from canonry.crawler.documents.elements import Elements
 from canonry.crawler.documents.feeds import UNKNOWN, decode_xml, is_xml_type, without_entities
+from canonry.crawler.documents.html import Elements
 
 _XHTML = "http://www.w3.org/1999/xhtml"
 _SVG = "http://www.w3.org/2000/svg"

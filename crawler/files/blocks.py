@@ -19,7 +19,11 @@ from canonry.crawler.files.formats import (
 from canonry.crawler.files.line_formats import LinePicks
 from canonry.crawler.files.line_streams import (
     BLOCK,
+    LONGEST,
+    SAMPLE,
     Arrived,
+    Cut,
+    Line,
     WholeLines,
     ahead,
     arrivals,
@@ -28,7 +32,6 @@ from canonry.crawler.files.line_streams import (
     never,
     pieces,
 )
-from canonry.crawler.files.lines import LONGEST, SAMPLE, Cut, Line
 from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
 from canonry.crawler.files.rows.parquet_table import parquet_rows
 from canonry.crawler.hold_reason import HoldReason

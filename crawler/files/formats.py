@@ -12,7 +12,7 @@ from typing import NamedTuple
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import line_formats, record_formats
 from canonry.crawler.files.line_formats import LinePicks
-from canonry.crawler.files.lines import BOM
+from canonry.crawler.files.line_streams import BOM
 from canonry.crawler.files.sniffing import (
     DELIMITERS,
     Sniffed,

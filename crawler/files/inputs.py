@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from canonry.canon.syntax import to_text
-from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.settings import SettingsError
 
 _STDIN = "standard input"

@@ -10,7 +10,6 @@ from threading import Event, Thread
 from typing import IO, Any, NamedTuple, TypeVar
 
 from canonry.crawler.compression import FAULTS, Stream
-from canonry.crawler.files.lines import BOM, LONGEST, SAMPLE
 from canonry.crawler.hold_reason import HoldReason
 
 BLOCK = 1 << 22  # bytes
@@ -22,6 +21,9 @@ _LOOKED_AT = 4096  # bytes
 # Excel's line above the names, which says what separates the columns.
 _SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?sep=.\r?\n", re.IGNORECASE)
 _T = TypeVar("_T")
+LONGEST = 1 << 24  # bytes of a line; a longer one is no URL
+SAMPLE = 200  # bytes of such a line that people see
+BOM = b"\xef\xbb\xbf"  # before the first line of some files of UTF-8
 
 
 class WholeLines(NamedTuple):
@@ -232,3 +234,26 @@ def ahead(items: Iterator[_T], most: int = 2) -> Iterator[_T]:
             yield item
     finally:
         over.set()
+
+
+class Line(NamedTuple):
+    """A line without its end, and its place."""
+
+    source: str
+    number: int
+    text: bytes
+    refused: str | None = None  # the reason why it is no URL, where the reader knows that already
+
+
+class Cut(NamedTuple):
+    """A source that could not be read to its end."""
+
+    source: str
+    number: int  # of the last line that was read; 0: none was
+    reason: str
+
+    def __str__(self) -> str:
+        """Return it as a sentence."""
+        if not self.number:
+            return f"{self.source}: cannot be read ({self.reason})"
+        return f"{self.source}: breaks off after line {self.number:,} ({self.reason})"

@@ -16,7 +16,7 @@ from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.documents import feeds
 from canonry.crawler.files import warc_records
 from canonry.crawler.files.line_formats import as_bytes, place_of
-from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.files.sniffing import named_like_a_url
 from canonry.extras import require
 

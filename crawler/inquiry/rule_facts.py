@@ -9,10 +9,9 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.canon.learned import FAMILIES, RULE_STATES, describe, without_port
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.inquiry.rule_listing import STATE_ORDER
-from canonry.crawler.inquiry.rule_names import held_by
+from canonry.crawler.inquiry.rule_names import STATE_ORDER, held_by
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.learn.rules.pair_rules import opposite
+from canonry.crawler.learn.rules.infer import opposite
 from canonry.crawler.learn.site_records import VERDICTS, evidence_of
 from canonry.crawler.learn.standing import Standing, oriented, standing_of
 from canonry.storage.http_status import GONE

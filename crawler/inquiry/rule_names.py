@@ -1,12 +1,15 @@
-"""Which learned rules made URLs the same: by their ids for a URL, and the URLs that one holds."""
+"""Learned rules for people: by the URLs that they made one, the URLs they hold, and in lists."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, describe
+from canonry.canon.learned import FAMILIES, Rewrite, RuleState, describe
 from canonry.canon.pipeline import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
@@ -17,6 +20,14 @@ from canonry.storage.learned.host_urls import HeldName
 from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
 
 _SOME = 32  # held URLs at once, at most, for which it is found what rules make of them
+# What spares fetches now, what may do so next, and what people should not try again.
+STATE_ORDER: tuple[RuleState, ...] = (
+    "active",
+    "suspended",
+    "revoked",
+    "candidate",
+)
+_HARMLESS = frozenset({"candidate"})  # spare nothing, and nothing went wrong
 
 
 class RuleNames:
@@ -91,3 +102,36 @@ def _made(rule: TrackedRule, url: str, in_force: RulesInForce) -> str:
 def _uses(rule: TrackedRule, made: Rewritten | None) -> bool:
     """Return True if a rule is one of those that changed a URL."""
     return made is not None and rule.id in made.rules
+
+
+class ListedRule(NamedTuple):
+    """A rule in a list, and how many rules for parts of its site were folded into it."""
+
+    rule: TrackedRule
+    folded: int
+
+
+def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[ListedRule]:
+    """Return rules in the order in which people read them.
+
+    A rule for a part of a site is folded into the rule that says the same for the whole site,
+    unless its state tells something else.
+
+    Args:
+        rules: of any state.
+        everything: fold none.
+    """
+    by_rewrite = {rule.rewrite: rule for rule in rules}
+    folded: Counter[Rewrite] = Counter()
+    shown: list[TrackedRule] = []
+    for rewrite, rule in by_rewrite.items():
+        whole = by_rewrite.get(replace(rewrite, below="/"))
+        same = whole is not None and rule.state in {whole.state, *_HARMLESS}
+        if whole is None or whole is rule or everything or not same:
+            shown.append(rule)
+        else:
+            folded[whole.rewrite] += 1
+    shown.sort(
+        key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, -rule.agree, rule.rewrite)
+    )
+    return [ListedRule(rule, folded[rule.rewrite]) for rule in shown]

@@ -19,7 +19,7 @@ from canonry.crawler.learn.evidence import (
     tally,
 )
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.rules.pair_rules import opposite, sections_of
+from canonry.crawler.learn.rules.infer import opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings, Needed
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair

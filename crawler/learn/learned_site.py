@@ -12,7 +12,7 @@ from typing import NamedTuple
 from canonry.canon.learned import FAMILIES, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
-from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
+from canonry.crawler.learn.rules.infer import opposite, rules_between
 from canonry.crawler.learn.site_pages import PARTNERS, SitePage, SitePages
 from canonry.crawler.learn.text.comparison import (
     MOST_ANSWERS,

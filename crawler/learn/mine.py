@@ -15,7 +15,7 @@ from canonry.canon.learned import Evidence, LearnedRule, Rewrite, act, site_of
 from canonry.canon.syntax import Parts
 from canonry.crawler.files.redirect_logs import LoggedRedirect
 from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
-from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
+from canonry.crawler.learn.rules.infer import opposite, rules_between
 from canonry.crawler.learn.site_records import evidence_of, save_rules
 from canonry.crawler.learn.standing import oriented
 from canonry.crawler.learn.text.comparison import PageVerdict

@@ -12,7 +12,7 @@ from canonry.canon.learned import Rewrite
 from canonry.crawler.learn.decision import needed_for
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.rules.pair_rules import opposite
+from canonry.crawler.learn.rules.infer import opposite
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageComparison, PageVerdict
 from canonry.storage.learned.tracked_rule import URLPair
 from canonry.storage.records import QUESTION

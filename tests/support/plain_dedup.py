@@ -10,7 +10,7 @@ from canonry.canon.syntax import to_text
 from canonry.crawler.batch import results
 from canonry.crawler.batch.summary import Answer, Summary
 from canonry.crawler.files import tables
-from canonry.crawler.files.lines import Line
+from canonry.crawler.files.line_streams import Line
 
 
 def deduplicate(

@@ -13,7 +13,7 @@ from canonry.crawler.batch.spark.frames import Batches
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.line_streams import Cut
 
 if TYPE_CHECKING:
     import pyarrow as pa

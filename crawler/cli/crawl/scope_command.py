@@ -14,7 +14,7 @@ from canonry.crawler.cli.printed.store_json import JudgedJSON, ScopeJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.inputs import ListedSeed, read_seed_lists
-from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.markup import named
 from canonry.crawler.named_policies import find_policy
 from canonry.crawler.run.job.preparation import read_seeds

@@ -24,7 +24,7 @@ from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.files import blocks, lines, output, tables
+from canonry.crawler.files import blocks, line_streams, output, tables
 from canonry.crawler.plurals import counted
 
 _GROUP = 10_000
@@ -110,7 +110,7 @@ def migrate(
 def _urls(files: tuple[str, ...], cut: list[str]) -> Iterator[bytes]:
     """Yield the lines of files; tell which files cannot be read to their end, and note them."""
     for line in blocks.read_lines(files):
-        if isinstance(line, lines.Cut):
+        if isinstance(line, line_streams.Cut):
             render.notify(f"canonry: {line}")
             cut.append(str(line))
         elif line.refused is None and line.text:

@@ -32,7 +32,7 @@ from canonry.crawler.inquiry.rule_facts import (
     standing_in,
     state_counts,
 )
-from canonry.crawler.inquiry.rule_listing import listing
+from canonry.crawler.inquiry.rule_names import listing
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.storage.learned import rule_rows

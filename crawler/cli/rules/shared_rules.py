@@ -22,7 +22,7 @@ from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, M
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import decompressed, naming_file
-from canonry.crawler.files import blocks, lines, output, redirect_logs
+from canonry.crawler.files import blocks, line_streams, output, redirect_logs
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
@@ -259,7 +259,7 @@ def _is_warc(name: str) -> bool:
 def _texts(name: str) -> Iterator[str]:
     """Yield the lines of a file as text; notify people of those that cannot be read."""
     for line in blocks.read_lines([name]):
-        if isinstance(line, lines.Cut):
+        if isinstance(line, line_streams.Cut):
             render.notify(f"canonry: {line}")
         elif line.refused is None:
             yield line.text.decode("utf-8", "replace")

@@ -163,11 +163,11 @@ def _found(
             clusters = cluster_export.clusters(connection, names, reading)
             yield clusters, tables.column_types(cluster_rows.ClusterRow), reading
         elif what == "merges":
-            from canonry.storage.clusters import merged_pairs  # noqa: PLC0415 - loads NumPy
+            from canonry.storage.clusters import cluster_export  # noqa: PLC0415 - loads NumPy
 
             names = RuleNames(connection, policy)
-            pairs = merged_pairs.pairs(connection, names, names.evidence)
-            yield pairs, tables.column_types(merged_pairs.MergedPair), None
+            pairs = cluster_export.pairs(connection, names, names.evidence)
+            yield pairs, tables.column_types(cluster_export.MergedPair), None
         else:
             rows = (list(row.values()) for row in report.rows(connection, what))
             yield rows, report.columns(what), None

@@ -33,8 +33,8 @@ from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import Stream, naming_file
 from canonry.crawler.documents import html
-from canonry.crawler.files import blocks, lines
-from canonry.crawler.files.line_streams import in_utf8
+from canonry.crawler.files import blocks
+from canonry.crawler.files.line_streams import LONGEST, Line, in_utf8
 from canonry.crawler.markup import escaped
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
@@ -130,9 +130,9 @@ def _record(result: Canonical | Refused) -> CanonicalJSON | RefusedJSON:
 def _stdin_lines() -> Iterator[bytes]:
     """Yield the lines of standard input."""
     for line in blocks.read_lines(["-"]):
-        if isinstance(line, lines.Line):
+        if isinstance(line, Line):
             if line.refused:
-                render.notify(f"canonry: line {line.number}: longer than {lines.LONGEST:,} bytes")
+                render.notify(f"canonry: line {line.number}: longer than {LONGEST:,} bytes")
             yield b"" if line.refused else line.text
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from canonry.crawler.compression import FAULTS
 from canonry.crawler.files.line_formats import place_of
-from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.line_streams import LONGEST
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"

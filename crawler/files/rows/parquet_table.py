@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.crawler.compression import Stream
-from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.files.record_formats import opened_parquet, url_column
 from canonry.crawler.files.rows.csv_table import ParquetBatch, RowBlock, Rows
 

@@ -11,7 +11,7 @@ from canonry.canon.learned import LearnedRule, Rewrite, RuleSet, RuleState, act
 from canonry.canon.pipeline import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
-from canonry.crawler.learn.rules.pair_rules import opposite
+from canonry.crawler.learn.rules.infer import opposite
 from canonry.storage import StoreError
 from canonry.storage.learned import ledger, rekeying, rule_rows
 from canonry.storage.learned.ledger import StoredPair

@@ -17,7 +17,7 @@ from canonry.crawler.inquiry.merge_facts import Merges
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer, RefusalPage
 from canonry.crawler.inquiry.rule_facts import RuleListing
-from canonry.crawler.inquiry.rule_listing import STATE_ORDER
+from canonry.crawler.inquiry.rule_names import STATE_ORDER
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.settings import SettingsError

@@ -18,7 +18,7 @@ from support.sites import exported, run_command, wait_for
 from support.strategies import raw, tries
 
 import canonry
-from canonry.crawler.files.lines import LONGEST
+from canonry.crawler.files.line_streams import LONGEST
 
 LINES = b"""http://a.example/
 HTTP://A.example:80/

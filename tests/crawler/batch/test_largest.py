@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.strategies import tries
 
 import canonry
-from canonry.crawler.batch import key_set, local, results, summary
+from canonry.crawler.batch import job, key_set, results, summary
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import one_pass
@@ -74,7 +74,7 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
             report=True,
         )
         with workplace(None, resume=False) as place:
-            done = local.dedup(plan, place, results.Results())
+            done = job.dedup(plan, place, results.Results())
     rows, hosts = expected(lines, most)
     assert sorted(done.largest) == sorted(rows)
     assert done.hosts == hosts + Counter(["end.example"])

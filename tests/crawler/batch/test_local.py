@@ -24,7 +24,7 @@ from support.strategies import raw, tries
 
 import canonry
 from canonry.crawler import compression
-from canonry.crawler.batch import dedup_job, key_set, keying, local, results
+from canonry.crawler.batch import dedup_job, job, key_set, keying, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import one_pass
@@ -56,7 +56,7 @@ def run(
         mapped=mapped,
     )
     with workplace(None, resume=False) as place:
-        done = local.dedup(plan, place, results.Results(kept, table))
+        done = job.dedup(plan, place, results.Results(kept, table))
     return out.getvalue(), fates.getvalue(), done.summary
 
 

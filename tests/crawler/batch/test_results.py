@@ -24,7 +24,7 @@ from pyarrow import parquet
 from support.sites import run_command
 
 import canonry
-from canonry.crawler.batch import checkpoint, dedup_job, job, local, results
+from canonry.crawler.batch import checkpoint, dedup_job, job, results
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.files import output, tables
@@ -153,7 +153,7 @@ def test_groups_list_all_spellings_of_a_resource(tmp_path: Path, memory: int) ->
     plan = Plan(files=[str(tmp_path / "in")], canonicalizer=WEB, memory=memory, groups=True)
     groups = tables.table(out, "text", results.GROUP_COLUMNS)
     with workplace(None, resume=False) as place:
-        local.dedup(plan, place, results.Results(groups=groups))
+        job.dedup(plan, place, results.Results(groups=groups))
     by_key: dict[bytes, Counter[bytes]] = {}
     for line, found in zip(lines, WEB.many(lines), strict=True):
         if isinstance(found, canonry.Canonical):
@@ -191,7 +191,7 @@ def everything(
         tables.table(files["map"], "text", results.MAP_COLUMNS),
         groups if grouped else None,
     )
-    done = local.dedup(plan, place, outputs)
+    done = job.dedup(plan, place, outputs)
     summary = repr((done.summary, sorted(done.largest), sorted(done.hosts.items())))
     return {name: file.getvalue() for name, file in files.items()} | {"sum": summary.encode()}
 

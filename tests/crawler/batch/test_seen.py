@@ -19,7 +19,7 @@ from support.strategies import tries
 
 import canonry
 from canonry.canon.policies import preset
-from canonry.crawler.batch import checkpoint, dedup_job, job, key_set, local, results
+from canonry.crawler.batch import checkpoint, dedup_job, job, key_set, results
 from canonry.crawler.batch.checkpoint import Workplace, workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import one_pass
@@ -68,7 +68,7 @@ def run(path: Path, seen: Path, *, mapped: bool) -> tuple[bytes, bytes, Summary]
             mapped=mapped,
             seen=known,
         )
-        done = local.dedup(plan, place, results.Results(kept, table))
+        done = job.dedup(plan, place, results.Results(kept, table))
         known.extend(place.fresh, "")
     return out.getvalue(), fates.getvalue(), done.summary
 

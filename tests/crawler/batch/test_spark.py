@@ -16,7 +16,7 @@ from pyarrow import parquet
 from support.sites import run_command
 
 import canonry
-from canonry.crawler.batch import local, spark
+from canonry.crawler.batch import job, spark
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results
@@ -73,7 +73,7 @@ def locally(files: list[str]) -> tuple[bytes, Summary]:
     out = io.BytesIO()
     results = Results(DistinctLines(out, "text", "url", WEB))
     with workplace(None, resume=False) as place:
-        done = local.dedup(Plan(files=files, canonicalizer=WEB), place, results)
+        done = job.dedup(Plan(files=files, canonicalizer=WEB), place, results)
     return out.getvalue(), done.summary
 
 

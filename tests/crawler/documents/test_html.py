@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.documents import document, elements, html
+from canonry.crawler.documents import document, html
 
 URL = "http://a.example/dir/page?q"
 
@@ -222,12 +222,12 @@ def test_embedded_things_are_links_on_request() -> None:
     ],
 )
 def test_the_urls_of_a_srcset(srcset: str, found: list[str]) -> None:
-    assert list(elements.srcset_urls(srcset)) == found
+    assert list(html.srcset_urls(srcset)) == found
 
 
 def test_a_hostile_srcset_takes_no_time() -> None:
-    assert len(list(elements.srcset_urls("a (" * 50_000))) == 1
-    assert len(list(elements.srcset_urls("," * 500_000))) == 0
+    assert len(list(html.srcset_urls("a (" * 50_000))) == 1
+    assert len(list(html.srcset_urls("," * 500_000))) == 0
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
-from canonry.crawler.documents.elements import EMBEDDING, LINKING
 from canonry.crawler.documents.encodings import decode, encoded_in_utf8
+from canonry.crawler.documents.html import EMBEDDING, LINKING
 from canonry.crawler.documents.tags import VERSION, in_attribute, read_tags, title_of
 
 native = pytest.importorskip("canonry.crawler.documents._tags", reason="needs the compiled kernel")

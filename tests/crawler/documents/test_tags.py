@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 from support.strategies import tries
 
-from canonry.crawler.documents import elements, html, tags
+from canonry.crawler.documents import html, tags
 
 URL = "http://a.example/"
 
@@ -17,7 +17,7 @@ URL = "http://a.example/"
 class Seen:
     """Keeps the tags of a page."""
 
-    def __init__(self, text: str, names: frozenset[str] = elements.EMBEDDING) -> None:
+    def __init__(self, text: str, names: frozenset[str] = html.EMBEDDING) -> None:
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.titles: list[str] = []
         tags.read_tags(text, self, names)

@@ -11,7 +11,7 @@ import pytest
 from canonry.crawler.compression import decompressed
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import InputFormat
-from canonry.crawler.files.lines import Cut, Line
+from canonry.crawler.files.line_streams import Cut, Line
 
 URLS = [b"http://a.example/%d" % n for n in range(100)]
 LINES = b"".join(url + b"\n" for url in URLS)

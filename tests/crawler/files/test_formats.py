@@ -19,7 +19,7 @@ from support.strategies import tries
 
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import ANY, INPUT_FORMATS, InputFormat
-from canonry.crawler.files.lines import LONGEST, Cut, Line
+from canonry.crawler.files.line_streams import LONGEST, Cut, Line
 from canonry.crawler.settings import SettingsError
 
 A, B, C = "http://a.example/1", "http://a.example/2?x=%C3%A9", "http://c.example/é"

@@ -9,7 +9,7 @@ from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.files.inputs import ListedSeed, read_seed_lists
-from canonry.crawler.files.lines import Cut
+from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.run.job.preparation import as_job, read_seeds
 from canonry.crawler.settings import SettingsError, load
 

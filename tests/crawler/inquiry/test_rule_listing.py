@@ -9,7 +9,7 @@ from support.stores import admit, candidate, visited
 
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleSet, RuleState, to_fields
 from canonry.canon.policies import preset
-from canonry.crawler.inquiry.rule_listing import listing
+from canonry.crawler.inquiry.rule_names import listing
 from canonry.storage import State, Store
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import Hop, Page

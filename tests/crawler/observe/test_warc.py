@@ -22,7 +22,7 @@ from warcio.checker import Checker
 from canonry.crawler.cli.commands import main
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.files import blocks
-from canonry.crawler.files.lines import Line
+from canonry.crawler.files.line_streams import Line
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.storage import StoreError
 

@@ -10,7 +10,7 @@ from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.canon.pipeline import Rewritten
 from canonry.storage import Hop, Outcome, Page, State, Store, StoreError
-from canonry.storage.clusters import cluster_export, export_log, merged_pairs
+from canonry.storage.clusters import cluster_export, export_log
 from canonry.storage.clusters.cluster_export import Reading
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.clusters.equivalences import Equivalences
@@ -262,7 +262,7 @@ def test_what_changed_adds_up_to_everything(web: Web, seed: int) -> None:
     assert len(set(names)) == len(names), "clusters are disjoint"
     with report.reading(url_of(web.folder)) as connection:
         assert {row["url"] for row in report.rows(connection, "pages")} <= set(names)
-        pairs = list(merged_pairs.pairs(connection, rules_of, str.upper))
+        pairs = list(cluster_export.pairs(connection, rules_of, str.upper))
     assert {(pair.url, pair.same_as) for pair in pairs} == set(inside.items())
 
 

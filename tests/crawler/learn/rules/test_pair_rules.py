@@ -9,7 +9,7 @@ from support.strategies import tries
 
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.rules.pair_rules import opposite, rules_between
+from canonry.crawler.learn.rules.infer import opposite, rules_between
 
 H = "http://h.example"
 
