@@ -13,7 +13,7 @@ from canonry.canon import redact, redaction
 _SEPARATORS = frozenset("/?&=;#,+.:_-")
 _PART = re.compile(r"[^/?&=;#,+.:_-]+|[/?&=;#,+.:_-]")
 _SAME = '<br><span class="faint">is the same as</span> '
-STYLE = Path(__file__).parents[1] / "web/static/style.css"
+STYLE = Path(__file__).parent / "web/static/style.css"
 MOST = 2_000  # characters of one text; what is longer is cut
 _LONGEST_PASSWORD = 2_100  # characters, with its URL, that `redact_message` looks for
 # Characters that are not seen and change how others are: controls, overrides and isolates of
