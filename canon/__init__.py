@@ -14,8 +14,8 @@ from canonry.canon.inspect.forms import Form
 from canonry.canon.inspect.interpret import interpret
 from canonry.canon.learned.learned_rule import Evidence, LearnedRule, RulesError
 from canonry.canon.learned.ruleset import RuleSet
+from canonry.canon.pipeline.canonical import Canonical, Refused, Trace
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
-from canonry.canon.pipeline.results import Canonical, Refused, Trace
 from canonry.canon.policies.policy import Policy, PolicyError
 from canonry.canon.redaction import redact
 from canonry.canon.references.base import establish_base

@@ -1,8 +1,8 @@
 """The pipeline: from text to identity and key under one policy, with fast paths and traces."""
 
+from canonry.canon.pipeline.canonical import common_ends
 from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules
 from canonry.canon.pipeline.native import is_compiled
-from canonry.canon.pipeline.results import common_ends
 from canonry.canon.pipeline.rewriting import Rewritten, forms_of, rewrite_many
 
 __all__ = [

@@ -7,10 +7,16 @@ from itertools import chain
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
+from canonry.canon.pipeline.canonical import (
+    Canonical,
+    Refused,
+    Trace,
+    changes_of_uri,
+    changes_of_url,
+)
 from canonry.canon.pipeline.fastpath import recognizer
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
-from canonry.canon.pipeline.results import Canonical, Refused, Trace, changes_of_uri, changes_of_url
 from canonry.canon.pipeline.rewriting import with_rules
 from canonry.canon.policies.policy import Policy, check_policy
 from canonry.canon.policies.policy_files import of_version, preset

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from canonry.canon.errors import InvalidURL
 from canonry.canon.learned.families import FAMILIES
+from canonry.canon.pipeline.canonical import Trace, changed_part
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.pipeline.native import named
-from canonry.canon.pipeline.results import Trace, changed_part
 from canonry.canon.rules.repair import REPAIRS, URL_STANDARD
 from canonry.canon.rules.rule import Rule
 from canonry.canon.rules.table import STEPS

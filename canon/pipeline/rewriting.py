@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from canonry.canon.learned import RuleSet, RuleStep, follow, is_marked, names_in, site_in
-from canonry.canon.pipeline.results import Canonical, Refused
+from canonry.canon.pipeline.canonical import Canonical, Refused
 from canonry.canon.syntax import Parts
 
 if TYPE_CHECKING:

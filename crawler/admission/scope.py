@@ -8,7 +8,7 @@ from typing import NamedTuple
 from publicsuffixlist import PublicSuffixList
 
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.settings.patterns import URLPatterns
+from canonry.crawler.settings.url_patterns import URLPatterns
 
 
 class ScopeVerdict(NamedTuple):

@@ -16,7 +16,7 @@ from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import Settings, TrapSettings
 from canonry.crawler.settings.host_tables import HostTables
-from canonry.crawler.settings.patterns import URLPatterns
+from canonry.crawler.settings.url_patterns import URLPatterns
 from canonry.storage import Candidate
 from canonry.storage.records import FIRST, ORDINARY, Budget
 from canonry.storage.rows.budgets import HostBudget

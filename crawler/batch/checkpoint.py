@@ -15,7 +15,8 @@ from typing import IO, NamedTuple, TypeVar
 import msgspec
 
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.summary import Numerous, Summary
+from canonry.crawler.batch.largest import Numerous
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import Copied, gz, is_stream, opened
 from canonry.crawler.files import output
 from canonry.crawler.settings import SettingsError

@@ -1,18 +1,12 @@
-"""What became of each line of a dedup, how many had each fate, and the largest resources."""
+"""What became of each line of a dedup, and how many lines had each fate."""
 
-import heapq
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
-
-import numpy as np
-import numpy.typing as npt
 
 from canonry.canon import redact, redaction
 from canonry.crawler.files.line_streams import Line
 
 NOT_EXAMINED = "(not looked into)"  # in the place of the rules that merged a line
-_MOST = 20  # resources
 
 
 class Answer(NamedTuple):
@@ -78,58 +72,3 @@ class Summary:
             merged=counted.merged,
             merged_samples=counted.merged_samples,
         )
-
-
-class Numerous(NamedTuple):
-    """A resource with several lines."""
-
-    lines: int
-    first: int  # the place of its first line, among all
-    later: int  # the place of another one
-    text: str | None = None  # the first line, for people; None: not known yet
-
-
-def largest(resources: Iterable[Numerous]) -> list[Numerous]:
-    """Return the resources with the most lines; of equal ones, those that came last.
-
-    Of what is given twice, the element with more lines counts, and the text of either.
-    """
-    found: dict[int, Numerous] = {}
-    for one in resources:
-        other = found.get(one.first, one)
-        more, less = (one, other) if one.lines > other.lines else (other, one)
-        found[one.first] = more if more.text is not None else more._replace(text=less.text)
-    return heapq.nlargest(_MOST, found.values(), key=_rank)
-
-
-def rise(
-    known: list[Numerous],
-    lines: npt.NDArray[np.integer],
-    firsts: npt.NDArray[np.uint64],
-    later: npt.NDArray[np.uint64],
-) -> list[Numerous]:
-    """Return which resources may be among the largest now, each once.
-
-    Args:
-        known: as `largest` returned it.
-        lines: how many each has. If one is there several times, the largest number counts.
-        firsts: the place of its first line.
-        later: the place of another one.
-    """
-    if len(known) < _MOST:
-        some = np.flatnonzero(lines > 1)
-    else:
-        least, place = _rank(known[-1])
-        some = np.flatnonzero((lines > least) | ((lines == least) & (firsts > place)))
-    if not len(some):
-        return []
-    by_first = some[np.lexsort((lines[some], firsts[some]))]
-    is_last = np.append(firsts[by_first][1:] != firsts[by_first][:-1], True)
-    each = by_first[is_last]
-    top = each[np.lexsort((firsts[each], lines[each]))][-_MOST:]
-    rows = zip(lines[top].tolist(), firsts[top].tolist(), later[top].tolist(), strict=True)
-    return [Numerous(*row) for row in rows]
-
-
-def _rank(one: Numerous) -> tuple[int, int]:
-    return one.lines, one.first

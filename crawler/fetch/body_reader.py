@@ -16,7 +16,7 @@ from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Unread
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import FetchSettings
-from canonry.crawler.settings.patterns import MediaTypes
+from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage.http_status import NOT_MODIFIED, REDIRECTS
 
 _LARGE = 1 << 20  # bytes; smaller bodies need no room

@@ -29,7 +29,7 @@ from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import host_urls
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
-from canonry.storage.rows import hosts
+from canonry.storage.rows import host_rows
 from canonry.storage.rows.budgets import rank_of
 from canonry.storage.timestamps import iso
 
@@ -70,7 +70,7 @@ def robots(question: Question) -> RobotsFacts | None:
     if not is_fetched(question.url):
         return None
     origin = origin_of(question.url)
-    kept = hosts.get(question.connection, origin)
+    kept = host_rows.get(question.connection, origin)
     if kept is None:
         return None
     crawl = question.crawl

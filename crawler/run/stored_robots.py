@@ -2,7 +2,7 @@
 
 from canonry.storage import Store
 from canonry.storage.records import CachedRobots
-from canonry.storage.rows import hosts
+from canonry.storage.rows import host_rows
 from canonry.storage.sql.engine import Writer
 
 
@@ -19,7 +19,7 @@ class StoredRobots:
 
         def get() -> CachedRobots | None:
             with self._store.transaction() as connection:
-                return hosts.get(connection, origin)
+                return host_rows.get(connection, origin)
 
         return await self._writer.call(get)
 
@@ -28,6 +28,6 @@ class StoredRobots:
 
         def put() -> None:
             with self._store.transaction() as connection:
-                hosts.put(connection, origin, kept)
+                host_rows.put(connection, origin, kept)
 
         await self._writer.call(put)

@@ -12,7 +12,6 @@ import msgspec
 from canonry.canon.policies import did_you_mean, fault_in, line_of, read_shipped, unknown
 from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
 from canonry.crawler.settings.host_tables import host_name
-from canonry.crawler.settings.patterns import MediaTypes, URLPatterns
 from canonry.crawler.settings.proxies import check_setting
 from canonry.crawler.settings.sections import (
     HINTS,
@@ -23,6 +22,7 @@ from canonry.crawler.settings.sections import (
     Settings,
     SettingsError,
 )
+from canonry.crawler.settings.url_patterns import MediaTypes, URLPatterns
 
 _PREFIX = "CANONRY"
 _BY_LINE = frozenset({"headers"})  # lists whose items have blanks

@@ -3,7 +3,7 @@
 CONTRIBUTING says how to add one.
 """
 
-from canonry.crawler.web import actions
+from canonry.crawler.web import viewer_actions
 from canonry.crawler.web.panel import Action, Panel
 from canonry.crawler.web.views import growth_view, recent_view, seen_view, store_views, strip_view
 
@@ -72,11 +72,11 @@ PANELS: tuple[Panel, ...] = (
 )
 
 ACTIONS: tuple[Action, ...] = (
-    Action("revoke", "rules", actions.revoke),
-    Action("reinstate", "rules", actions.reinstate),
-    Action("release", "refused", actions.release),
-    Action("block", "hosts", actions.block),
-    Action("unblock", "hosts", actions.unblock),
-    Action("exclude", "patterns", actions.exclude),
-    Action("include", "patterns", actions.include),
+    Action("revoke", "rules", viewer_actions.revoke),
+    Action("reinstate", "rules", viewer_actions.reinstate),
+    Action("release", "refused", viewer_actions.release),
+    Action("block", "hosts", viewer_actions.block),
+    Action("unblock", "hosts", viewer_actions.unblock),
+    Action("exclude", "patterns", viewer_actions.exclude),
+    Action("include", "patterns", viewer_actions.include),
 )

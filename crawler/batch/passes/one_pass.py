@@ -16,6 +16,7 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import Added, KeySet, is_compiled
+from canonry.crawler.batch.largest import largest, rise
 from canonry.crawler.batch.passes.first_pass import Start, begun_in, count_block, rows_in
 from canonry.crawler.batch.passes.part_writer import (
     BLANK,
@@ -27,7 +28,7 @@ from canonry.crawler.batch.passes.part_writer import (
 )
 from canonry.crawler.batch.passes.partition import Numbers, Partitions
 from canonry.crawler.batch.results import Results
-from canonry.crawler.batch.summary import Summary, largest, rise
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import is_stream, write_all
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys

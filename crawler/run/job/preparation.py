@@ -24,8 +24,8 @@ from canonry.crawler.run.queue.store_session import LEASE_SECONDS
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.header_lines import without_secrets
 from canonry.crawler.settings.host_tables import HostTables
-from canonry.crawler.settings.patterns import MediaTypes
 from canonry.crawler.settings.proxies import Proxies
+from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
 from canonry.storage.sql import counts

@@ -12,7 +12,7 @@ from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
-from canonry.storage.rows import budgets, hosts, leases, waiting
+from canonry.storage.rows import budgets, host_rows, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
 from canonry.storage.steering import blocked_hosts, short_steps
@@ -162,7 +162,7 @@ class StoreSession:
             is_unfinished = bool(blocked_hosts.unfinished(connection))
             changed = generation != self._generation or is_unfinished
             gone = short_steps.withdrawn(connection, rows) if changed else None
-            wanting = hosts.wanting(connection, self._worker, now)
+            wanting = host_rows.wanting(connection, self._worker, now)
         self._generation = generation
         if is_unfinished:
             with self._store.transaction() as connection:
@@ -178,7 +178,7 @@ class StoreSession:
         """
         with self._store.leasing() as connection:
             until = now + LEASE_SECONDS
-            gone = hosts.grant(connection, self._worker, to, names, *pace, until)
+            gone = host_rows.grant(connection, self._worker, to, names, *pace, until)
         self._forget(gone)
         return gone
 
@@ -194,7 +194,7 @@ class StoreSession:
             is_due = due is not None and due <= now
             owners = leases.owners(connection) if is_due else set()
             if owners - {self._worker}:
-                hosts.want(connection, self._worker, now)
+                host_rows.want(connection, self._worker, now)
                 self._wants_hosts = True
         if ended := [owner for owner in owners if has_ended(owner)]:
             with self._store.transaction() as connection:
@@ -220,7 +220,7 @@ class StoreSession:
         with self._store.transaction() as connection:
             leases.pace(connection, *pace, self._worker)
             leases.release(connection, [self._worker])
-            hosts.withdraw(connection, self._worker)
+            host_rows.withdraw(connection, self._worker)
             self._count(connection)
 
     async def observe_probe(self, probe: Probe, found: Outcome) -> None:

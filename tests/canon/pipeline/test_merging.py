@@ -7,8 +7,8 @@ from support.strategies import guessed, raw, share, tidy, tries, urls
 
 import canonry
 from canonry.canon.pipeline import is_compiled, kernels_rules, merging_rules, native
+from canonry.canon.pipeline.canonical import changed_part
 from canonry.canon.pipeline.merging import merged_by, traced_rules
-from canonry.canon.pipeline.results import changed_part
 from canonry.canon.syntax import to_text
 
 WEB = canonry.Canonicalizer("web")

@@ -17,7 +17,7 @@ from support.strategies import anything, guessed, raw, share, texts, tidy, urls
 
 import canonry
 from canonry.canon.pipeline import native
-from canonry.canon.pipeline.results import Canonical
+from canonry.canon.pipeline.canonical import Canonical
 from canonry.canon.policies import from_toml, preset
 
 pytestmark = pytest.mark.skipif(native.VERSION == 0, reason="needs the compiled kernel")

@@ -12,7 +12,7 @@ import pytest
 
 import canonry
 from canonry.canon.pipeline import native
-from canonry.canon.pipeline.results import Canonical
+from canonry.canon.pipeline.canonical import Canonical
 
 _INCLUDE = Path(sysconfig.get_path("include"))
 pytestmark = [

@@ -2,7 +2,7 @@
 
 import canonry
 from canonry.canon.inspect.cautions import Caution
-from canonry.canon.pipeline.results import changed_part
+from canonry.canon.pipeline.canonical import changed_part
 
 WEB = canonry.Canonicalizer("web")
 

@@ -11,7 +11,7 @@ from support.servers import ok
 from canonry.crawler.admission.scope import Scope, ScopeVerdict
 from canonry.crawler.cli.commands import main
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.settings.patterns import URLPatterns
+from canonry.crawler.settings.url_patterns import URLPatterns
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.strategies import tries
 
 import canonry
-from canonry.crawler.batch import job, key_set, results, summary
+from canonry.crawler.batch import job, key_set, largest, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.passes import one_pass
@@ -63,7 +63,7 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
         patch.setattr(line_streams, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
         patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
-        patch.setattr(summary, "_MOST", most)
+        patch.setattr(largest, "_MOST", most)
         path = Path(folder, "in.txt")
         path.write_text("\n".join([*lines, "http://end.example/"]))
         plan = Plan(
@@ -84,15 +84,15 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
 @settings(max_examples=tries(0.3))
 def test_the_largest_so_far_are_the_largest_at_the_end(firsts: list[int], block: int) -> None:
     counts: Counter[int] = Counter()
-    known: list[summary.Numerous] = []
+    known: list[largest.Numerous] = []
     for start in range(0, len(firsts), block):
         lines = []
         for first in firsts[start : start + block]:
             counts[first] += 1
             lines.append(counts[first])
         here = np.array(firsts[start : start + block], np.uint64)
-        known = summary.largest(
-            [*known, *summary.rise(known, np.array(lines, np.uint32), here, here)]
+        known = largest.largest(
+            [*known, *largest.rise(known, np.array(lines, np.uint32), here, here)]
         )
     rows = sorted(((n, first) for first, n in counts.items() if n > 1), reverse=True)
     assert [(one.lines, one.first) for one in known] == rows[:20]

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.crawler.settings import SettingsError, load
-from canonry.crawler.settings.patterns import MediaTypes
+from canonry.crawler.settings.url_patterns import MediaTypes
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from support.stores import assert_counts_are_right, candidate, open_store, visit
 from canonry.crawler.admission import url_filter
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
-from canonry.crawler.web import actions
+from canonry.crawler.web import viewer_actions
 from canonry.storage import State
 from canonry.storage.reading import report
 from canonry.storage.records import CachedRobots
-from canonry.storage.rows import hosts, leases
+from canonry.storage.rows import host_rows, leases
 
 A = "http://a.example/"
 _EVIL = "<script>alert(1)</script>"
@@ -23,7 +23,7 @@ _EVIL = "<script>alert(1)</script>"
 @pytest.fixture
 def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     """Return a viewer of a store with queued, held and failed URLs on a few hosts."""
-    monkeypatch.setattr(actions, "_PATIENCE", 100.0)  # on a busy machine, a step takes long
+    monkeypatch.setattr(viewer_actions, "_PATIENCE", 100.0)  # on a busy machine, a step takes long
     store = open_store(tmp_path)
     settings = load(None, {"crawl": {"max_depth": 3, "delay": 0.5}})
     store.budgets_of = lambda url: url_filter.budgets_of(url, settings.traps)
@@ -36,7 +36,7 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     with store.transaction() as connection:
         leases.pace(connection, {"h1.example": 4e9}, {"h1.example": 7.0})
         kept = CachedRobots(None, 9e9, 1e9)
-        hosts.put(connection, "http://h1.example", kept)
+        host_rows.put(connection, "http://h1.example", kept)
     store.begin_job("crawl", as_job([A], (), settings), 1.0)
     store.close()
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:

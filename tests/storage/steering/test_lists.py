@@ -10,7 +10,7 @@ from support.stores import candidate, open_store, visited
 from canonry.storage import State, Store, StoreError
 from canonry.storage.reading import report
 from canonry.storage.records import Budget, CachedRobots
-from canonry.storage.rows import hosts, leases, waiting
+from canonry.storage.rows import host_rows, leases, waiting
 from canonry.storage.steering import host_list, pages_of_rows, refused_list
 from canonry.storage.steering.pages_of_rows import PageOfRows
 from canonry.storage.steering.releases import Refusal
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     with made.transaction() as connection:
         leases.pace(connection, {f"{h}.example": 1e6 + n for n, h in enumerate("ebda")}, {})
         for origin in ("http://a.example", "https://a.example", "http://other.example"):
-            hosts.put(connection, origin, CachedRobots("", 5.0))
+            host_rows.put(connection, origin, CachedRobots("", 5.0))
     yield made
     made.close()
 

@@ -8,7 +8,7 @@ from support.leasing_workers import NOW, LeasingWorker, leasing_workers
 
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.queue.store_session import LEASE_SECONDS
-from canonry.storage.rows import hosts, leases
+from canonry.storage.rows import host_rows, leases
 
 
 def wish(worker: LeasingWorker, now: float) -> None:
@@ -44,13 +44,13 @@ def test_two_that_want_hosts_get_a_third_each(tmp_path: Path) -> None:
         one.refresh(NOW)
         wish(other, NOW)
         with one.store.leasing() as connection:
-            hosts.want(connection, "third", NOW)
+            host_rows.want(connection, "third", NOW)
         one.refresh(NOW + 2)
         other.refresh(NOW + 2)
         assert len(hosts_of(one)) == len(hosts_of(other)) == 2
         with one.store.leasing() as connection:
             assert leases.owners(connection) == {"here:7:one", "other", "third"}
-            assert hosts.wanting(connection, "here:7:one", NOW + 2) == []
+            assert host_rows.wanting(connection, "here:7:one", NOW + 2) == []
 
 
 def test_a_host_leaves_when_all_that_was_requested_of_it_is_recorded(tmp_path: Path) -> None:
@@ -119,15 +119,15 @@ def test_only_hosts_of_others_are_wished_for(tmp_path: Path) -> None:
     with leasing_workers(tmp_path) as (one, other):
         asyncio.run(other.session.next_due(NOW))  # nobody has leased anything
         with one.store.leasing() as connection:
-            assert hosts.wanting(connection, "here:7:one", NOW) == []
+            assert host_rows.wanting(connection, "here:7:one", NOW) == []
         one.refresh(NOW)
         wish(other, NOW)
         with one.store.leasing() as connection:
-            assert hosts.wanting(connection, "here:7:one", NOW) == ["other"]
-            assert hosts.wanting(connection, "other", NOW) == []
+            assert host_rows.wanting(connection, "here:7:one", NOW) == ["other"]
+            assert host_rows.wanting(connection, "other", NOW) == []
         asyncio.run(other.leases.leave())
         with one.store.leasing() as connection:
-            assert hosts.wanting(connection, "here:7:one", NOW) == []
+            assert host_rows.wanting(connection, "here:7:one", NOW) == []
 
 
 def test_only_what_is_leased_is_handed_over(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_only_what_is_leased_is_handed_over(tmp_path: Path) -> None:
         later = NOW + LEASE_SECONDS + 1
         other.refresh(later)  # its leases had expired
         with one.store.leasing() as connection:
-            gone = hosts.grant(
+            gone = host_rows.grant(
                 connection, "here:7:one", "third", ["a.example", "b.example"], {}, {}, later + 60
             )
             assert gone == {"a.example", "b.example"}
