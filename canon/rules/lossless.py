@@ -86,7 +86,7 @@ def remove_dots(parts: Parts) -> Parts:
     """Remove ``.`` and ``..`` from a path that starts with a slash.
 
     Any other path is opaque text, not a hierarchy (``mailto:``, ``urn:``), and so is the path of
-    some schemes: there, dots are data (docs/decisions/0032-dots-that-are-data.md).
+    some schemes: there, dots are data (docs/decisions/0008-rules-of-single-schemes.md).
     """
     return _without_dots(parts, remove_dot_segments)
 
