@@ -1,6 +1,6 @@
 /* Which rules merge two spellings of one URL: the plain pipeline's steps, one by one.
  *
- * canon/pipeline/changes.py does the same for any URL, with texts for people. Where the steps below
+ * canon/pipeline/canonical.py does the same for any URL, with texts for people. Where the steps below
  * do not lead to the identity that the kernel has found, nothing is known. _kernel.c includes this file.
  */
 #ifndef CANONRY_CHANGES_H
