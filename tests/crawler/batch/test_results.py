@@ -256,8 +256,8 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     (tmp_path / "in.gz").write_bytes(gzip.compress(lines + merged, 1))
     script = (
         "from canonry.crawler.batch import checkpoint;"
-        "from canonry.crawler.files.streams import line_blocks;"
-        "checkpoint._SAVE_EVERY = checkpoint._SAVING = 0.0; line_blocks.BLOCK = 1 << 16;"
+        "from canonry.crawler.files import line_streams;"
+        "checkpoint._SAVE_EVERY = checkpoint._SAVING = 0.0; line_streams.BLOCK = 1 << 16;"
         "import canonry.crawler.cli.commands as c; print('begun', flush=True); c.main()"
     )
     words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
