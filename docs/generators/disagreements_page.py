@@ -54,8 +54,8 @@ Other disagreements:
   bases without a path and the base's search part: `url-1993` does as the draft of 1997 does.
 - **Dot segments where the path is no hierarchy.** RFC 3986 removes them from every path (section
   6.2.2.3). In RFC 1738 they are data in gopher, wais and prospero, and so the canonical form keeps
-  them ([decision](../decisions/0008-rules-of-single-schemes.md)). Browsers remove them, and with them
-  the policies that read URLs as browsers do.
+  them ([decision](../decisions/0008-rules-of-single-schemes.md)). Browsers remove them, and with
+  them the policies that read URLs as browsers do.
 - **A question mark in a file.** It is a part of the name in RFC 1738; RFC 8089 has none, RFC 3986
   takes it for a query. `canonry.interpret` takes it for a part of the name, and so it does in ftp,
   gopher and prospero. In nntp and telnet no document allows it: it is refused.
