@@ -28,9 +28,9 @@ from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id, rows_of
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.row_ids import align
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.store_errors import StoreRewoundError
-from canonry.storage.sql.url_tails import align
 
 if TYPE_CHECKING:
     from canonry.storage.learned.classes import RuleSource

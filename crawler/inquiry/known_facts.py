@@ -70,7 +70,7 @@ def robots(question: Question) -> RobotsFacts | None:
     if not is_fetched(question.url):
         return None
     origin = origin_of(question.url)
-    kept = host_rows.get(question.connection, origin)
+    kept = host_rows.cached_robots(question.connection, origin)
     if kept is None:
         return None
     crawl = question.crawl

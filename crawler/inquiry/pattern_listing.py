@@ -9,9 +9,9 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
-from canonry.storage.steering import excluded_patterns, pages_of_rows
+from canonry.storage.steering import excluded_patterns, pattern_list
 from canonry.storage.steering.excluded_patterns import URLPattern
-from canonry.storage.steering.pages_of_rows import PatternRow
+from canonry.storage.steering.pattern_list import PatternRow
 
 _STATES = {
     0: "counted",
@@ -66,8 +66,8 @@ def patterns_of(
     """
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
-    found = pages_of_rows.patterns_in(connection, part=part, after=after, most=most)
-    marked = () if after else pages_of_rows.marked_patterns(connection)
+    found = pattern_list.patterns_in(connection, part=part, after=after, most=most)
+    marked = () if after else pattern_list.marked_patterns(connection)
     return PatternListing(
         patterns=[_answer(row, settings) for row in found.rows],
         excluded=[_answer(row, settings) for row in marked],
@@ -88,7 +88,7 @@ def preview(connection: Connection, text: str) -> ExclusionPreview:
     """
     pattern = pattern_named(text)
     found = excluded_patterns.preview(connection, pattern)
-    row = pages_of_rows.pattern_with(connection, pattern.key)
+    row = pattern_list.pattern_with(connection, pattern.key)
     return ExclusionPreview(
         pattern=pattern.text,
         host=pattern.host,

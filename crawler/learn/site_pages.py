@@ -32,7 +32,7 @@ class SitePage:
     leads: str | None = None  # by a permanent redirect
     requested: int = 0  # again, for learning alone
     is_awaited: bool = False  # it was requested again, and has not answered yet
-    signs: frozenset[int] = frozenset()  # under which it is filed by what it says
+    signs: tuple[int, ...] = ()  # under which it is filed by what it says
 
 
 class SitePages:
@@ -193,14 +193,14 @@ class SitePages:
                 del met[PARTNERS]
         return known
 
-    def _signs_of(self, known: SitePage, answer: PageAnswer) -> frozenset[int]:
+    def _signs_of(self, known: SitePage, answer: PageAnswer) -> tuple[int, ...]:
         """Return what a page is filed under: its bytes, and the first blocks that are its own."""
-        signs = {hash(answer.digest)}
+        signs = [hash(answer.digest)]  # in an order that is the same in every process
         if self._text.knows_pages:
             own = list(islice((b for b in answer.blocks if self._text.is_own(b)), 2))
             name = loose_name(known.parts.path)
-            signs |= {hash((name, *own[: n + 1])) for n in range(len(own))}
-        return frozenset(signs)
+            signs += [hash((name, *own[: n + 1])) for n in range(len(own))]
+        return tuple(signs)
 
 
 def _forms_of(parts: Parts) -> list[int]:

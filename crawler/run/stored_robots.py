@@ -19,7 +19,7 @@ class StoredRobots:
 
         def get() -> CachedRobots | None:
             with self._store.transaction() as connection:
-                return host_rows.get(connection, origin)
+                return host_rows.cached_robots(connection, origin)
 
         return await self._writer.call(get)
 
@@ -28,6 +28,6 @@ class StoredRobots:
 
         def put() -> None:
             with self._store.transaction() as connection:
-                host_rows.put(connection, origin, kept)
+                host_rows.cache_robots(connection, origin, kept)
 
         await self._writer.call(put)

@@ -162,7 +162,7 @@ class MergedPair(NamedTuple):
     last_seen: datetime | None
 
 
-def pairs(
+def merged_pairs(
     connection: Connection, name_rules: NameRules, evidence_of: Callable[[str], str]
 ) -> Iterator[MergedPair]:
     """Yield the merges of a store.

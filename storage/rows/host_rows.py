@@ -80,14 +80,14 @@ def grant(
     return leases.not_of(connection, owner, names)
 
 
-def get(connection: Connection, origin: str) -> CachedRobots | None:
+def cached_robots(connection: Connection, origin: str) -> CachedRobots | None:
     """Return what is cached for an origin."""
     columns = (robots.c.rules, robots.c.expires_at, robots.c.unreachable_since)
     row = connection.execute(select(*columns).where(robots.c.origin == origin)).first()
     return None if row is None else CachedRobots(*row)
 
 
-def put(connection: Connection, origin: str, kept: CachedRobots) -> None:
+def cache_robots(connection: Connection, origin: str, kept: CachedRobots) -> None:
     """Cache an origin's robots.txt; it replaces what was cached before."""
     connection.execute(delete(robots).where(robots.c.origin == origin))
     connection.execute(insert(robots).values(origin=origin, **kept._asdict()))

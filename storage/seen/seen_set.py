@@ -11,8 +11,8 @@ from canonry.storage.seen.bloom import FIRST_CAPACITY, KEY_BYTES, KeyFilter, spl
 from canonry.storage.seen.key_rows import ClaimTally, insert_keys, joined_keys, rows_of_keys
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id
+from canonry.storage.sql.row_ids import take_url_ids
 from canonry.storage.sql.schema import url_rows
-from canonry.storage.sql.url_tails import take_url_ids
 
 _RECENT = 1 << 17
 _ADMISSION = partial(tuple.__new__, Admission)  # takes a fifth of the time of calling the class

@@ -1,14 +1,6 @@
-"""Rows of URLs: the tails by which the table keeps them, and ids that no two writers share."""
+"""Tails: how the table keeps URLs without what their host's row says already."""
 
 from collections.abc import Iterable, Sequence
-
-from sqlalchemy import Connection
-
-from canonry.storage.sql import write_locks
-from canonry.storage.sql.bulk import next_id
-from canonry.storage.sql.schema import url_rows
-
-_SEQUENCE = "url_rows_id_seq"
 
 
 def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
@@ -44,39 +36,3 @@ def urls_of(tails: Iterable[str], host: str) -> list[str]:
         https + tail if tail[:1] == "/" else http + tail[1:] if tail[:2] == ":/" else tail
         for tail in tails
     ]
-
-
-def take_url_ids(connection: Connection, number: int) -> Sequence[int]:
-    """Return ids for new rows of ``url_rows``, in rising order.
-
-    Args:
-        connection: in a writing transaction.
-        number: how many, at least one.
-    """
-    if connection.dialect.name != "postgresql":
-        first = next_id(connection, url_rows)
-        return range(first, first + number)
-    if not write_locks.is_beside(connection):
-        last = connection.exec_driver_sql(
-            f"SELECT setval('{_SEQUENCE}', nextval('{_SEQUENCE}') + {number - 1})"
-        ).scalar_one()
-        return range(last - number + 1, last + 1)
-    many = f"SELECT nextval('{_SEQUENCE}') FROM generate_series(1, {number})"  # noqa: S608 - our names
-    return list(connection.exec_driver_sql(many).scalars())
-
-
-def align(connection: Connection) -> None:
-    """Set PostgreSQL's sequence to the largest id; rows may have come from elsewhere.
-
-    A store that an early version has made may lack it.
-
-    Args:
-        connection: in a transaction that has the write lock alone.
-    """
-    if connection.dialect.name != "postgresql":
-        return
-    known = connection.exec_driver_sql(f"SELECT to_regclass('{_SEQUENCE}')").scalar()
-    if known is None:
-        connection.exec_driver_sql(f"CREATE SEQUENCE {_SEQUENCE}")
-    upcoming = next_id(connection, url_rows)
-    connection.exec_driver_sql(f"SELECT setval('{_SEQUENCE}', {upcoming}, false)")

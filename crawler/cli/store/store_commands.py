@@ -166,7 +166,7 @@ def _found(
             from canonry.storage.clusters import cluster_export  # noqa: PLC0415 - loads NumPy
 
             names = RuleNames(connection, policy)
-            pairs = cluster_export.pairs(connection, names, names.evidence)
+            pairs = cluster_export.merged_pairs(connection, names, names.evidence)
             yield pairs, tables.column_types(cluster_export.MergedPair), None
         else:
             rows = (list(row.values()) for row in report.rows(connection, what))

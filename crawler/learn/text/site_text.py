@@ -69,7 +69,8 @@ class SiteText:
             self._volatile.update(shared)
         # What only this page has says nothing of others, but for the first such block.
         is_news = bool(shared) or fluid != set(filter(self._is_fluid, places))
-        self.changes += is_news or len(self._shuffled) > known or bool(new) > self.varies
+        is_first = bool(new) and not self.varies
+        self.changes += is_news or is_first or len(self._shuffled) > known
         self._unexplained += new
         self._varies = None
 

@@ -36,7 +36,7 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     with store.transaction() as connection:
         leases.pace(connection, {"h1.example": 4e9}, {"h1.example": 7.0})
         kept = CachedRobots(None, 9e9, 1e9)
-        host_rows.put(connection, "http://h1.example", kept)
+        host_rows.cache_robots(connection, "http://h1.example", kept)
     store.begin_job("crawl", as_job([A], (), settings), 1.0)
     store.close()
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:

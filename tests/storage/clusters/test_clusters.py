@@ -262,7 +262,7 @@ def test_what_changed_adds_up_to_everything(web: Web, seed: int) -> None:
     assert len(set(names)) == len(names), "clusters are disjoint"
     with report.reading(url_of(web.folder)) as connection:
         assert {row["url"] for row in report.rows(connection, "pages")} <= set(names)
-        pairs = list(cluster_export.pairs(connection, rules_of, str.upper))
+        pairs = list(cluster_export.merged_pairs(connection, rules_of, str.upper))
     assert {(pair.url, pair.same_as) for pair in pairs} == set(inside.items())
 
 

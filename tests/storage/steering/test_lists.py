@@ -11,7 +11,7 @@ from canonry.storage import State, Store, StoreError
 from canonry.storage.reading import report
 from canonry.storage.records import Budget, CachedRobots
 from canonry.storage.rows import host_rows, leases, waiting
-from canonry.storage.steering import host_list, pages_of_rows, refused_list
+from canonry.storage.steering import host_list, pattern_list, refused_list
 from canonry.storage.steering.pages_of_rows import PageOfRows
 from canonry.storage.steering.releases import Refusal
 
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     with made.transaction() as connection:
         leases.pace(connection, {f"{h}.example": 1e6 + n for n, h in enumerate("ebda")}, {})
         for origin in ("http://a.example", "https://a.example", "http://other.example"):
-            host_rows.put(connection, origin, CachedRobots("", 5.0))
+            host_rows.cache_robots(connection, origin, CachedRobots("", 5.0))
     yield made
     made.close()
 
@@ -107,7 +107,7 @@ def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -
 
 def test_patterns_come_in_order_and_the_rare_ones_last(store: Store) -> None:
     with store.transaction() as connection:
-        found = pages_of_rows.patterns_in(connection)
+        found = pattern_list.patterns_in(connection)
         assert [(one.pattern[0], one.number) for one in found.rows] == [
             ("c", 150),
             ("a", 3),
@@ -115,13 +115,13 @@ def test_patterns_come_in_order_and_the_rare_ones_last(store: Store) -> None:
             ("b", 1),
             ("e", 1),
         ]
-        first = pages_of_rows.patterns_in(connection, most=1)
+        first = pattern_list.patterns_in(connection, most=1)
         assert [one.pattern for one in first.rows] == ["c.example"]
-        [only] = pages_of_rows.patterns_in(connection, part="D.").rows
-        assert only == pages_of_rows.pattern_with(connection, only.key)
-        assert pages_of_rows.pattern_with(connection, b"?" * 16) is None
+        [only] = pattern_list.patterns_in(connection, part="D.").rows
+        assert only == pattern_list.pattern_with(connection, only.key)
+        assert pattern_list.pattern_with(connection, b"?" * 16) is None
         with pytest.raises(StoreError, match="no place"):
-            pages_of_rows.patterns_in(connection, after="xyz|1")
+            pattern_list.patterns_in(connection, after="xyz|1")
 
 
 @pytest.mark.usefixtures("store")
