@@ -72,15 +72,15 @@ def reclaim(store_url: str, delay: float) -> None:
     engine = open_engine(store_url)
     try:
         with explaining(engine), engine.begin() as connection:
-            reclaim_in(connection, time.time(), delay)
+            reclaim_in(connection, delay)
     finally:
         engine.dispose()
 
 
-def reclaim_in(connection: Connection, now: float, delay: float) -> None:
+def reclaim_in(connection: Connection, delay: float) -> None:
     """Reclaim hosts as `reclaim` does, inside the caller's transaction."""
     dead = [name for name in leases.owners(connection) if is_dead(name)]
-    leases.reclaim(connection, dead, now, delay)
+    leases.reclaim(connection, dead, time.time(), delay)
 
 
 def signed(job: str, worker: str) -> str:

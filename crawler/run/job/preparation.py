@@ -131,7 +131,7 @@ def prepare(
     now = time.time()
     with store.transaction() as connection:
         _correct_clock(connection, settings, now, notify)
-        reclaim_in(connection, now, settings.longest_delay)
+        reclaim_in(connection, settings.longest_delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
         if settings.crawl.recrawl_seconds is not None:

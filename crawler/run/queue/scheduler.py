@@ -96,7 +96,7 @@ class Scheduler:
                 self._hand_out(*found)
                 return found
             if not self._frontier.loaded and not self._leases.maybe_more:
-                due = await self._store_session.next_due(self._clock())
+                due = await self._store_session.next_due(self._clock)
                 if due is None:
                     if await self._settle():
                         continue

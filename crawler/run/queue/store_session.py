@@ -183,12 +183,17 @@ class StoreSession:
         return gone
 
     @_on_writer
-    def next_due(self, now: float) -> float | None:
+    def next_due(self, clock: Callable[[], float]) -> float | None:
         """Return when the next queued URL may be tried; None when none is left.
 
         Where one is due and its host is another worker's, the hosts of dead workers are reclaimed,
         and others are asked for some of theirs.
+
+        Args:
+            clock: seconds since 1970. What a worker sent before its death, it sent before the
+                moment at which it is known to be dead; from there its hosts pause.
         """
+        now = clock()
         with self._store.leasing() as connection:
             due = leases.next_due(connection)
             is_due = due is not None and due <= now
@@ -198,7 +203,7 @@ class StoreSession:
                 self._wants_hosts = True
         if ended := [owner for owner in owners if has_ended(owner)]:
             with self._store.transaction() as connection:
-                leases.reclaim(connection, ended, now, self._delay)
+                leases.reclaim(connection, ended, clock(), self._delay)
         return due
 
     @_on_writer

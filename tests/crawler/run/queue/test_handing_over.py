@@ -15,7 +15,7 @@ def wish(worker: LeasingWorker, now: float) -> None:
     """Do what a worker does that has nothing."""
     worker.refresh(now)
     assert worker.frontier.loaded == 0
-    assert asyncio.run(worker.session.next_due(now)) == 0.0
+    assert asyncio.run(worker.session.next_due(lambda: now)) == 0.0
     worker.leases.maybe_more = True
 
 
@@ -117,7 +117,7 @@ def test_the_only_host_stays_and_old_wishes_are_not_granted(
 
 def test_only_hosts_of_others_are_wished_for(tmp_path: Path) -> None:
     with leasing_workers(tmp_path) as (one, other):
-        asyncio.run(other.session.next_due(NOW))  # nobody has leased anything
+        asyncio.run(other.session.next_due(lambda: NOW))  # nobody has leased anything
         with one.store.leasing() as connection:
             assert host_rows.wanting(connection, "here:7:one", NOW) == []
         one.refresh(NOW)
