@@ -90,7 +90,7 @@ def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
 
 
 def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Remove a parameter, if the names of all others are those in ``beside``."""
+    """Remove a parameter, if the others are those in ``beside``: by name, or with a value."""
     given, old = parts.query, rewrite.old
     if not given or old not in given:
         return parts
@@ -99,10 +99,13 @@ def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
             return parts
         return parts.with_query(None)
     names = query.names(given)
-    if old not in names or tuple(sorted({*names} - {old})) != rewrite.beside:
+    others = tuple(sorted({*names} - {old}))
+    if old not in names or others != tuple(map(query.name, rewrite.beside)):
         return parts
     fields = zip(query.fields(given), names, strict=True)
     rest = [field for field, name in fields if name != old]
+    if any("=" in one and one not in rest for one in rewrite.beside):
+        return parts
     return parts.with_query("&".join(rest) if rest else None)
 
 
@@ -191,6 +194,14 @@ def _is_odd_subdomain(parts: Parts, rewrite: Rewrite) -> bool:
 def names_of(fields: list[str]) -> tuple[str, ...]:
     """Return the distinct names of form fields, sorted."""
     return tuple(sorted({query.name(field) for field in fields}))
+
+
+def separate_by_ampersands(parts: Parts, _rewrite: Rewrite) -> Parts:
+    """Replace the ``;`` between all fields of a form with ``&``."""
+    if not parts.query or ";" not in parts.query:
+        return parts
+    joined = query.with_ampersands(parts.query)
+    return parts if joined == parts.query else parts.with_query(joined)
 
 
 def sort_parameters(parts: Parts, _rewrite: Rewrite) -> Parts:

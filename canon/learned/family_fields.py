@@ -3,7 +3,7 @@
 import re
 
 from canonry.canon.learned.rewrite import Rewrite, is_host_name
-from canonry.canon.syntax import grammar
+from canonry.canon.syntax import grammar, query
 
 _INDEX_NAMES = ("index", "default", "home", "main", "welcome")
 INDEX_FILE = re.compile(rf"(?:{'|'.join(_INDEX_NAMES)})(?:\.[A-Za-z0-9]{{1,8}})?")
@@ -70,11 +70,12 @@ def takes_slash(rewrite: Rewrite) -> str | None:
 
 
 def takes_parameter(rewrite: Rewrite) -> str | None:
-    """Allow the name of a parameter as ``old``, and the names of the others as ``beside``."""
+    """Allow the name of a parameter as ``old``, and the others as ``beside``."""
     if rewrite.new or not rewrite.old or any(mark in rewrite.old for mark in "&=#"):
         return "'old' has to be a parameter's name, and 'new' empty"
-    if list(rewrite.beside) != sorted(set(rewrite.beside) - {rewrite.old}):
-        return "'beside' has to be the names of the other parameters, sorted"
+    names = [query.name(one) for one in rewrite.beside]
+    if names != sorted(set(names) - {rewrite.old}):
+        return "'beside' has to be the names of the other parameters, sorted; or fields, as a=1"
     return None
 
 

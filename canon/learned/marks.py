@@ -95,7 +95,7 @@ def names_before(rewrite: Rewrite) -> frozenset[str] | None:
     if rewrite.family not in _BESIDE:
         return None
     removed = map(query_fields.name, query_fields.fields(rewrite.old))
-    return frozenset({*removed, *rewrite.beside})
+    return frozenset({*removed, *map(query_fields.name, rewrite.beside)})
 
 
 @lru_cache(maxsize=16_384)  # the rules of a host look at each of its URLs, some thousand at once
@@ -138,6 +138,17 @@ def final_slash(rewrite: Rewrite) -> Mark:
 def query(_rewrite: Rewrite) -> Mark:
     """Return the mark of a rewrite that changes any query."""
     return _QUERY
+
+
+def semicolons(_rewrite: Rewrite) -> Mark:
+    """Return the mark of a rewrite that replaces semicolons between parameters."""
+    return _has_semicolons
+
+
+def _has_semicolons(url: str) -> bool:
+    """Return True if a query has semicolons and no ampersand."""
+    text = _query_of(url)
+    return ";" in text and "&" not in text
 
 
 def order(_rewrite: Rewrite) -> Mark:

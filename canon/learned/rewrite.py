@@ -36,7 +36,8 @@ class Rewrite(msgspec.Struct, frozen=True, order=True, cache_hash=True, forbid_u
         below: the part of the host that the rewrite covers, a path that ends with a slash.
         old: what the family replaces or removes.
         new: what the family puts there.
-        beside: the names of the other parameters in the query, sorted.
+        beside: the names of the other parameters in the query, sorted; one with ``=`` and a value
+            has to have that value.
         subdomains: True if the rewrite also covers the hosts below ``host``.
         but: hosts below ``host`` that it does not cover.
     """

@@ -1,6 +1,9 @@
 """Queries as form fields, split without loss (URL Standard section 5.1)."""
 
+import re
 from functools import lru_cache
+
+_FIELD = re.compile(r"[A-Za-z_][\w.\-]*=")
 
 
 def fields(query: str) -> list[str]:
@@ -11,6 +14,18 @@ def fields(query: str) -> list[str]:
 def name(field: str) -> str:
     """Return the name of a field, as written: the part before the first equals sign."""
     return field.partition("=")[0]
+
+
+def with_ampersands(query: str) -> str:
+    """Return a query whose fields all have ``;`` between them with ``&`` there, else as it is.
+
+    Programs may take either (HTML 4.01, appendix B.2.2). Where ``&`` is there, or a part between
+    two is no ``name=value``, a ``;`` is text.
+    """
+    if ";" not in query or "&" in query:
+        return query
+    parts = query.split(";")
+    return "&".join(parts) if all(_FIELD.match(part) for part in parts) else query
 
 
 @lru_cache(maxsize=4096)  # URLs that are compared with others are so several times

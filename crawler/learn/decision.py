@@ -19,12 +19,13 @@ from canonry.crawler.learn.evidence import (
     tally,
 )
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.rules.infer import opposite, sections_of
+from canonry.crawler.learn.rules.infer import as_read, opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings, Needed
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
-_DROPS = "parameter-anywhere"
+_VALUES = 5  # of a parameter, from which on others need not have been met
+_DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 
 _Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # by what a rule says of each
 
@@ -82,7 +83,26 @@ def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
     rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
     is_enough = rule.weight >= needed_for(rule.rewrite, site.settings).content
     least = site.settings.decision.worthwhile
-    return is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, least)
+    if rule.rewrite.family == "parameter-separator":  # what it changes, others hold
+        return is_enough
+    if not is_enough or _is_copy(site, rule) or not site.may_hold(rule.rewrite, least):
+        return False
+    return not rule.rewrite.family.startswith("parameter") or _knows_values(site, rule)
+
+
+def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
+    """Return True if a parameter was met with values enough, or no queued URL has another.
+
+    Two values may be names of one thing, as ``HEAD`` and ``master``, and all others select.
+    """
+    name = rule.rewrite.old
+    same = (urls for urls, pair in rule.pairs.items() if pair.verdict is PageVerdict.SAME)
+    here = (as_read(Parts.of(url)) for urls in same for url in urls)
+    known = {field for parts in here for field in _fields_of(parts, name)[0]}
+    if len(known) >= _VALUES:
+        return True
+    waiting = {f for url in site.queued_by(rule.rewrite) for f in _fields_of(url, name)[0]}
+    return waiting <= known
 
 
 def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
@@ -129,10 +149,14 @@ def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     """Yield the rules that say the same of a part: a section, a value, or one page."""
     found, said = whole.tally, whole.rewrite
+    least = needed_for(said, site.settings).own_word
+    if said.family == _BESIDE and found.different and found.same >= least:
+        for groups in _beside_values(whole):
+            yield from _rules_by(site, _of_many(_where_it_holds(groups), least))
     if said.below != "/" or said.family == "host-alias" or whole.state == "active":
         return
     alike = found.same + found.in_part
-    if alike + found.names / NAMES_FOR_A_CLASS < needed_for(said, site.settings).own_word:
+    if alike + found.names / NAMES_FOR_A_CLASS < least:
         return  # no part can have enough
     if found.different:
         yield from _rules_by(site, _where_it_holds(_by_section(whole)))
@@ -150,8 +174,14 @@ def _where_it_holds(groups: _Groups) -> _Groups:
     """
     tallies = [tally(pairs.values()) for pairs in groups.values()]
     bad = [found for found in tallies if found.different]
-    is_true = sum(found.different for found in bad) > sum(found.same for found in bad)
+    doubts = sum(found.different + found.unknown for found in bad)
+    is_true = doubts > sum(found.same for found in bad)
     return groups if is_true else {}
+
+
+def _of_many(groups: _Groups, least: int) -> _Groups:
+    """Return the groups in which so many classes are the same."""
+    return {said: pairs for said, pairs in groups.items() if tally(pairs.values()).same >= least}
 
 
 def _rules_by(site: LearnedSite, groups: _Groups) -> Iterator[RuleEvidence]:
@@ -192,7 +222,7 @@ def _by_value(whole: RuleEvidence) -> _Groups:
     groups: _Groups = {}
     name = whole.rewrite.old
     for urls, pair in whole.pairs.items():
-        here, there = (_fields_of(url, name) for url in urls)
+        here, there = (_fields_of(as_read(Parts.of(url)), name) for url in urls)
         field = here[0] | there[0]
         if len(field) == 1 and len(here[0]) + len(there[0]) == 1 and here[1] == there[1]:
             beside = tuple(sorted(here[1]))
@@ -203,9 +233,28 @@ def _by_value(whole: RuleEvidence) -> _Groups:
     return groups
 
 
-def _fields_of(url: str, name: str) -> tuple[set[str], set[str]]:
+def _beside_values(whole: RuleEvidence) -> Iterator[_Groups]:
+    """Yield rules for the values of each parameter beside, such as ``action=history``."""
+    beside = whole.rewrite.beside
+    if "=" in "".join(beside):  # it is such a rule
+        return
+    queries = [
+        (dict(zip(query.names(text), query.fields(text), strict=True)), urls, pair)
+        for urls, pair in whole.pairs.items()
+        if (text := Parts.of(pair.key).query)
+    ]
+    for place, name in enumerate(beside):
+        groups: _Groups = {}
+        for fields, urls, pair in queries:
+            if name in fields:
+                named = (*beside[:place], fields[name], *beside[place + 1 :])
+                groups.setdefault(replace(whole.rewrite, beside=named), {})[urls] = pair
+        yield groups
+
+
+def _fields_of(parts: Parts, name: str) -> tuple[set[str], set[str]]:
     """Return the fields of a URL's query that have a name, and the names of the others."""
-    text = Parts.of(url).query
+    text = parts.query
     fields = query.fields(text) if text else []
     own = {field for field in fields if query.name(field) == name}
     return own, {query.name(field) for field in fields} - {name}

@@ -12,6 +12,7 @@ from canonry.storage.learned.tracked_rule import URLPair
 
 _MOST_PAIRS = 200  # of a rule; more only if they differ
 _REFUTES = 0.3  # of what is own that differs: so much refutes the site's own word
+_DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
 NAMES_FOR_A_CLASS = 4  # further names of a page, that count as one more page
 
 
@@ -113,6 +114,16 @@ class RuleEvidence:
             found = tally(self.pairs.values())
             self._tally = ClassTally(*map(int.__add__, found, self.given))
         return self._tally
+
+    @property
+    def is_doubted(self) -> bool:
+        """True if so much speaks against it that no more is asked."""
+        return self.tally.different > 1 + _DOUBTED * self.tally.same
+
+    @property
+    def is_out(self) -> bool:
+        """True for a candidate that will hardly act."""
+        return self.state == "candidate" and (self.tally.refuted > 0 or self.is_doubted)
 
     @property
     def weight(self) -> float:

@@ -12,7 +12,13 @@ from typing import NamedTuple
 from canonry.canon.learned import FAMILIES, Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.evidence import JudgedPair, RuleEvidence, pair_of
-from canonry.crawler.learn.rules.infer import opposite, rules_between
+from canonry.crawler.learn.rules.infer import (
+    as_read,
+    opposite,
+    rules_between,
+    separator_of,
+    where_names_are,
+)
 from canonry.crawler.learn.site_pages import PARTNERS, SitePage, SitePages
 from canonry.crawler.learn.text.comparison import (
     MOST_ANSWERS,
@@ -148,7 +154,7 @@ class LearnedSite:
         explained = self._lead(identity, target)
         for led in self._led.pop(identity, ()):  # what leads here leads there
             self._lead(led.source, target)
-        there = Parts.of(target)
+        there = as_read(Parts.of(target))
         for rule in () if explained else list(self.rules.values()):
             after = act(rule.rewrite, known.parts)
             is_elsewhere = after is not known.parts and act(rule.rewrite, there) != after
@@ -157,8 +163,11 @@ class LearnedSite:
 
     def may_hold(self, rewrite: Rewrite, number: int) -> bool:
         """Return True if a rule changes so many URLs that wait in the queue."""
-        waiting = (parts for parts in self.pages.queued() if act(rewrite, parts) is not parts)
-        return len(list(islice(waiting, number))) == number
+        return len(list(islice(self.queued_by(rewrite), number))) == number
+
+    def queued_by(self, rewrite: Rewrite) -> Iterator[Parts]:
+        """Yield the URLs in the queue that a rule changes, as their host reads them."""
+        return (parts for parts in self.pages.queued() if act(rewrite, parts) is not parts)
 
     def judge_again(self) -> None:
         """Judge the pairs that are open, if more is known of what changes by itself."""
@@ -197,7 +206,7 @@ class LearnedSite:
                 break
             pair = pair_of(identity, other)
             if pair not in self._pairs:
-                rules = rules_between(known.parts, there.parts)
+                rules = self._rules_of(known, there)
                 if other in moved and moved[other] not in rules:
                     rules = (moved[other],)
                 if not rules or any(map(self._selects, rules)) or self._is_full(pair, rules):
@@ -221,9 +230,22 @@ class LearnedSite:
         is_turn = self.answers < _ALL_NOTED or self.answers % _EVERY == 0
         if is_turn and self.pages.is_queued(other) and other not in self._noted:
             self._noted.add(other)
-            rules = rules_between(known.parts, self.pages[other].parts)
+            rules = self._rules_of(known, self.pages[other])
             for rule in self._to_decide(rules):
                 self.decisive.setdefault(rule.rewrite, deque(maxlen=_NOTED)).append(other)
+
+    def _rules_of(self, one: SitePage, other: SitePage) -> tuple[Rewrite, ...]:
+        """Return the rules that together make two URLs one.
+
+        A parameter that selects on some pages may select nothing beside certain others.
+        """
+        if one.parts == other.parts:  # and they are written with another separator
+            return (separator_of(one.parts),)
+        rules = rules_between(one.parts, other.parts)
+        if len(rules) == 1 and (whole := self.rules.get(rules[0])) and whole.is_out:
+            narrower = where_names_are(rules[0], one.parts, other.parts)
+            return rules if narrower is None else (narrower,)
+        return rules
 
     def _selects(self, rewrite: Rewrite) -> bool:
         """Return True if a rule is known not to hold, or enough pairs of it are to be decided."""
@@ -251,7 +273,7 @@ class LearnedSite:
         one, other = map(self.pages.get, pair)
         if one is None or other is None:  # it was forgotten
             return False
-        rules = self._pairs[pair] or rules_between(one.parts, other.parts)
+        rules = self._pairs[pair] or self._rules_of(one, other)
         if one.is_gone or other.is_gone:
             if one.is_page or other.is_page:  # and not one that leads elsewhere
                 self._count(pair, rules, PageComparison(PageVerdict.DIFFERENT), MOST_ANSWERS)
@@ -293,8 +315,18 @@ class LearnedSite:
         """
         same = found.verdict is PageVerdict.SAME
         counted = JudgedPair(self._class_of(pair, rules), found.verdict, CONTENT, answers)
+        if same:
+            self._note_separator(pair, counted)
         for rule in self._both_ways(rules) if same else self._to_decide(rules):
             rule.put(pair, counted, found.share)
+
+    def _note_separator(self, pair: URLPair, same: JudgedPair) -> None:
+        """Count a pair for the rule about semicolons, if its rules need it: it merges nothing."""
+        for identity in pair:
+            parts = Parts.of(identity)
+            if parts != self.pages[identity].parts:
+                self.rule(separator_of(parts)).put(pair, same)
+                return
 
     def _to_decide(self, rules: tuple[Rewrite, ...]) -> Iterator[RuleEvidence]:
         """Yield the rule on which a pair could decide: the weakest of several, if others hold."""
@@ -329,14 +361,15 @@ class LearnedSite:
     def _lead(self, source: str, target: str) -> bool:
         """Note that a URL leads to another by the site's own word; return True if rules say so."""
         target = self._end_of(target)
-        rules = rules_between(Parts.of(source), Parts.of(target), led=True)
+        here, there = as_read(Parts.of(source)), as_read(Parts.of(target))
+        rules = rules_between(here, there, led=True)
         if not rules:
             return False
-        there = self.pages.get(target)
-        if there is None or not there.has_answered:
+        known = self.pages.get(target)
+        if known is None or not known.has_answered:
             if target in self._led or len(self._led) < _MOST_LED:
                 self._led.setdefault(target, []).append(_Led(source, rules))
-        elif there.is_page:
+        elif known.is_page:
             self._confirm(source, target, rules)
         return True
 

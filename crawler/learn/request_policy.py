@@ -20,7 +20,6 @@ from canonry.storage.records import QUESTION
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
 _FIRST = 8  # queued URLs that are asked before others, while nothing speaks for a rule
 _ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
-_DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
 _MOST_CLASSES = 50_000  # of a rule, that are counted
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
 
@@ -58,10 +57,9 @@ class RequestPolicy:
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; first those that need the fewest."""
         found = rule.tally
-        is_doubted = found.different > 1 + _DOUBTED * found.same
         if rule.state == "revoked":
             return
-        if rule.state == "candidate" and (is_doubted or found.same > _ENOUGH):
+        if rule.state == "candidate" and (rule.is_doubted or found.same > _ENOUGH):
             return
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from canonry.canon.syntax import Parts
+from canonry.crawler.learn.rules.infer import as_read
 from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name, loose_path
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageAnswer
 from canonry.crawler.learn.text.site_text import SiteText
@@ -23,7 +24,7 @@ class SitePage:
     """A URL of a site, by its identity, and what it answered."""
 
     row: int  # in the store; 0: not known
-    parts: Parts
+    parts: Parts  # as its host reads it, which may be otherwise than it is written
     answers: list[PageAnswer] = field(default_factory=list)
     has_answered: bool = False
     is_page: bool = False  # 200
@@ -185,7 +186,7 @@ class SitePages:
             self.forgotten.append(known.row)
 
     def _add(self, identity: str, row: int) -> SitePage:
-        known = self._pages[identity] = SitePage(row, Parts.of(identity))
+        known = self._pages[identity] = SitePage(row, as_read(Parts.of(identity)))
         for form in _forms_of(known.parts):
             met = self._forms.setdefault(form, [])
             met.append(identity)

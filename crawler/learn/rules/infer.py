@@ -214,6 +214,29 @@ def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     return ()
 
 
+def as_read(parts: Parts) -> Parts:
+    """Return a URL as its host reads it: ``;`` between parameters is ``&``, where it is written."""
+    return act(separator_of(parts), parts) if ";" in (parts.query or "") else parts
+
+
+def separator_of(parts: Parts) -> Rewrite:
+    """Return the rule by which a URL's site takes ``;`` for ``&``."""
+    return Rewrite(site_of(parts), "parameter-separator")
+
+
+def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite | None:
+    """Return what a rule about a parameter says beside the other parameters of two URLs.
+
+    It is None where there are no others, or not the same, and for a rule about something else.
+    """
+    if rewrite.family != "parameter-anywhere":
+        return None
+    here, there = ({*query.names(parts.query or "")} - {rewrite.old, ""} for parts in (one, other))
+    if not here or here != there:
+        return None
+    return replace(rewrite, family="parameter-irrelevant", beside=tuple(sorted(here)))
+
+
 def rules_between(one: Parts, other: Parts, *, led: bool = False) -> tuple[Rewrite, ...]:
     """Return the rules that together make two URLs one, each about one thing; () if none do.
 

@@ -106,6 +106,50 @@ def test_a_section_in_which_a_parameter_selects_nothing() -> None:
     assert host.changes == [(news, "active")]
 
 
+def test_an_action_with_which_a_parameter_selects_nothing() -> None:
+    """One path has all pages of the site: what tells its parts apart is a parameter."""
+
+    def page_of(path: str) -> str:
+        return path if "a=log" in path else path.partition("&h=")[0]
+
+    host = Host(page_of)
+    waiting = [f"/?a=blob&f=late-{n}&h=1" for n in range(WAITING)]
+    for row, path in enumerate(waiting):
+        host.site.found(H + path, 3_000 + row)
+    ends = ["", "&h=1", "&h=2"]
+    host.visit(f"/?a={a}&f={n}{end}" for n in range(40) for end in ends for a in ("log", "blob"))
+    blob = Rewrite("h.example", "parameter-irrelevant", old="h", beside=("a=blob", "f"))
+    assert host.changes == [(blob, "active")]
+
+
+def test_a_site_that_writes_semicolons_between_parameters() -> None:
+    host = Host(lambda path: path.partition(";s=")[0])
+    for row in range(WAITING):
+        host.site.found(f"{H}/?p=late-{row};s=1", 3_000 + row)
+    host.visit(f"/?p={n}{end}" for n in range(30) for end in ("", *(f";s={s}" for s in "123456")))
+    separator = Rewrite("h.example", "parameter-separator")
+    dropped = Rewrite("h.example", "parameter-anywhere", old="s")
+    assert dict(host.changes) == {separator: "active", dropped: "active"}
+
+
+def test_where_both_separators_are_other_pages_neither_is_the_other() -> None:
+    host = Host(str)
+    host.visit(f"/?p={n}{mark}s=1" for n in range(30) for mark in ";&")
+    separator = Rewrite("h.example", "parameter-separator")
+    assert not host.changes
+    assert host.tally(separator).different > 0
+
+
+def test_two_values_that_are_one_say_nothing_of_others() -> None:
+    """As in a viewer of repositories, where ``master`` is ``HEAD``, and older revisions are not."""
+    host = Host(lambda path: path.replace("v=master", "v=HEAD"))
+    for row in range(WAITING):
+        host.site.found(f"{H}/late-{row}?v={row}", 3_000 + row)
+    host.visit(f"/page-{n}?v={v}" for n in range(30) for v in ("HEAD", "master"))
+    assert not host.changes
+    assert host.tally(Rewrite("h.example", "parameter-anywhere", old="v")).same >= 25
+
+
 def test_one_page_under_fifty_names() -> None:
     host = Host(lambda path: bare(path) if path.startswith("/login") else path)
     host.visit(["/", "/a", "/b", *(f"/login?next=/{n}" for n in range(60))])

@@ -9,7 +9,7 @@ from support.strategies import tries
 
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.rules.infer import opposite, rules_between
+from canonry.crawler.learn.rules.infer import as_read, opposite, rules_between, where_names_are
 
 H = "http://h.example"
 
@@ -47,6 +47,17 @@ def test_the_site_s_own_word_has_a_direction() -> None:
         "parameter-anywhere r",
     ]
     assert read(f"{H}/a", "http://www.h.example/a", led=True) == ["www www.h.example"]
+
+
+def test_a_parameter_beside_others() -> None:
+    whole = Rewrite("h.example", "parameter-anywhere", old="h")
+    one, other, less = (as_read(Parts.of(f"{H}/?{q}")) for q in ("a=1;h=2", "a=1;h=3", "h=2"))
+    narrow = where_names_are(whole, one, other)
+    assert narrow == Rewrite("h.example", "parameter-irrelevant", old="h", beside=("a",))
+    assert act(narrow, one) == act(narrow, other) == Parts.of(f"{H}/?a=1")
+    assert where_names_are(whole, one, less) is None
+    assert where_names_are(whole, less, less) is None
+    assert where_names_are(Rewrite("h.example", "parameter-order"), one, other) is None
 
 
 _FIELDS = st.lists(st.sampled_from(["a=1", "a=2", "b=1", "b", "c=3", "d=4"]), max_size=4)
