@@ -3,12 +3,13 @@
 from canonry.canon.pipeline.canonical import common_ends
 from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules
 from canonry.canon.pipeline.native import is_compiled
-from canonry.canon.pipeline.rewriting import Rewritten, forms_of, rewrite_many
+from canonry.canon.pipeline.rewriting import Rewritten, followed, forms_of, rewrite_many
 
 __all__ = [
     "RULES",
     "Rewritten",
     "common_ends",
+    "followed",
     "forms_of",
     "is_compiled",
     "kernels_rules",

@@ -38,7 +38,7 @@ def rewrite_many(
         plain: the identities.
     """
     if len(plain) < _WORTHWHILE:
-        return [_followed(rules, canonicalizer, one) for one in plain]
+        return [followed(rules, canonicalizer, one) for one in plain]
     changed: dict[int, tuple[str, tuple[str, ...]]] = {}  # by place
     for steps, places in _by_site(rules, plain):
         for place in places:
@@ -58,7 +58,7 @@ def rewrite_many(
         zip(changed.items(), forms, strict=True)
     ):
         if number in doubtful:
-            found[place] = _followed(rules, canonicalizer, plain[place])
+            found[place] = followed(rules, canonicalizer, plain[place])
         else:
             found[place] = Rewritten(form.identity, form.key, ids, plain[place])
     return found
@@ -179,7 +179,7 @@ def _applied(steps: _StepsByNames, text: str) -> tuple[str, tuple[str, ...]]:
             return text, ids
 
 
-def _followed(rules: RuleSet, canonicalizer: "Canonicalizer", plain: str) -> Rewritten | None:
+def followed(rules: RuleSet, canonicalizer: "Canonicalizer", plain: str) -> Rewritten | None:
     """Return what rules make of an identity, step by step; None if they do not change it."""
     identity, changes = follow(rules, plain, canonicalizer.identity)
     if not changes:

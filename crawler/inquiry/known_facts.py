@@ -180,7 +180,7 @@ def gone_names(question: Question, found: Sequence[RuleFacts]) -> list[str]:
     key = bytes.fromhex(found[-1].key)
     gone = []
     for host in sorted(hosts):
-        for url in host_urls.gone_of(connection, host):
+        for url in known_url.gone_of(connection, host):
             same = in_force.rewrite_held(url)
             if same is not None and same.key == key:
                 gone.append(redact(url))

@@ -31,15 +31,6 @@ def highs(keys: Keys) -> Halves:
     return keys["high"].astype(np.uint64)
 
 
-def in_order(keys: Keys) -> Keys:
-    """Return keys sorted, each once."""
-    found = keys[np.argsort(highs(keys), kind="stable")]
-    high, low = highs(found), found["low"].astype(np.uint64)
-    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # half of the key is not enough
-        found = found[np.lexsort((low, high))]
-    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
-
-
 def is_sorted(keys: Keys) -> bool:
     """Return True if each key is larger than the one before it."""
     high = highs(keys)

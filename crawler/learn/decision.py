@@ -152,7 +152,7 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     least = needed_for(said, site.settings).own_word
     if said.family == _BESIDE and found.different and found.same >= least:
         for groups in _beside_values(whole):
-            yield from _rules_by(site, _of_many(_where_it_holds(groups), least))
+            yield from _rules_by(site, _where_it_holds(groups, least))
     if said.below != "/" or said.family == "host-alias" or whole.state == "active":
         return
     alike = found.same + found.in_part
@@ -167,21 +167,16 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
         yield from _rules_by(site, _by_page(whole, limits.names_of_page))
 
 
-def _where_it_holds(groups: _Groups) -> _Groups:
-    """Return groups of evidence, if a rule mostly does not hold where it is contradicted.
+def _where_it_holds(groups: _Groups, least: int = 0) -> _Groups:
+    """Return groups with so many same classes, if a rule mostly does not hold in contradicted ones.
 
     If exceptions are everywhere, a part without one is no better than the others.
     """
-    tallies = [tally(pairs.values()) for pairs in groups.values()]
-    bad = [found for found in tallies if found.different]
+    tallies = {said: tally(pairs.values()) for said, pairs in groups.items()}
+    bad = [found for found in tallies.values() if found.different]
     doubts = sum(found.different + found.unknown for found in bad)
     is_true = doubts > sum(found.same for found in bad)
-    return groups if is_true else {}
-
-
-def _of_many(groups: _Groups, least: int) -> _Groups:
-    """Return the groups in which so many classes are the same."""
-    return {said: pairs for said, pairs in groups.items() if tally(pairs.values()).same >= least}
+    return {s: pairs for s, pairs in groups.items() if is_true and tallies[s].same >= least}
 
 
 def _rules_by(site: LearnedSite, groups: _Groups) -> Iterator[RuleEvidence]:

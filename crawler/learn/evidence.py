@@ -116,14 +116,10 @@ class RuleEvidence:
         return self._tally
 
     @property
-    def is_doubted(self) -> bool:
-        """True if so much speaks against it that no more is asked."""
-        return self.tally.different > 1 + _DOUBTED * self.tally.same
-
-    @property
     def is_out(self) -> bool:
-        """True for a candidate that will hardly act."""
-        return self.state == "candidate" and (self.tally.refuted > 0 or self.is_doubted)
+        """True for a candidate that so much speaks against that it will hardly act."""
+        is_doubted = self.tally.different > 1 + _DOUBTED * self.tally.same
+        return self.state == "candidate" and (self.tally.refuted > 0 or is_doubted)
 
     @property
     def weight(self) -> float:
@@ -154,9 +150,3 @@ class RuleEvidence:
             self._tally = None
             self.is_undecided = True
             self.unsaved.add(urls)
-
-    def take_compared(self, other: "RuleEvidence") -> None:
-        """Take the pairs of another rule that were compared: they say as much of this one."""
-        for urls, pair in other.pairs.items():
-            if not pair.own_word:
-                self.put(urls, pair)

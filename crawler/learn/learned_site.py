@@ -188,7 +188,9 @@ class LearnedSite:
                 self._moving.append(rewrite)
             against = self.rules.get(opposite(rewrite))
             if against is not None and against is not found:
-                found.take_compared(against)
+                for pair, judged in against.pairs.items():  # what was compared says as much
+                    if not judged.own_word:
+                        found.put(pair, judged)
         return found
 
     def _meet(self, identity: str, known: SitePage) -> None:
@@ -243,8 +245,7 @@ class LearnedSite:
             return (separator_of(one.parts),)
         rules = rules_between(one.parts, other.parts)
         if len(rules) == 1 and (whole := self.rules.get(rules[0])) and whole.is_out:
-            narrower = where_names_are(rules[0], one.parts, other.parts)
-            return rules if narrower is None else (narrower,)
+            return (where_names_are(rules[0], one.parts, other.parts),)
         return rules
 
     def _selects(self, rewrite: Rewrite) -> bool:

@@ -59,7 +59,7 @@ class RequestPolicy:
         found = rule.tally
         if rule.state == "revoked":
             return
-        if rule.state == "candidate" and (rule.is_doubted or found.same > _ENOUGH):
+        if rule.is_out or (rule.state == "candidate" and found.same > _ENOUGH):
             return
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":
@@ -72,7 +72,7 @@ class RequestPolicy:
             and all(identity in self._site.pages for identity in pair)
             and (found.same or self._is_promising(pair, compared))
         ]
-        pairs.sort(key=self._missing)
+        pairs.sort(key=lambda pair: -sum(len(self._site.pages[one].answers) for one in pair))
         for pair in pairs[: _AT_ONCE if found.same else _FIRST_PAIRS]:
             compared = rule.open[pair]
             asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
@@ -85,10 +85,6 @@ class RequestPolicy:
         """Return True if a pair may be the same, and only little has to be asked for it."""
         is_unlike = compared.verdict is PageVerdict.DIFFERENT and compared.share > MOSTLY
         return not is_unlike and all(self._site.pages[identity].answers for identity in pair)
-
-    def _missing(self, pair: URLPair) -> int:
-        """Return what puts the pairs first that have the most answers."""
-        return -sum(len(self._site.pages[identity].answers) for identity in pair)
 
     def to_ask_first(self) -> Iterator[int]:
         """Yield the rows of queued URLs that test rules, or form pairs for rules that are open."""

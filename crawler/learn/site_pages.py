@@ -69,10 +69,6 @@ class SitePages:
         """Return True if a URL is known."""
         return identity in self._pages
 
-    def __iter__(self) -> Iterator[str]:
-        """Yield the URLs, those last that have answered last."""
-        return iter(self._pages)
-
     def __len__(self) -> int:
         """Return how many URLs are known."""
         return len(self._pages)

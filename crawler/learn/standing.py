@@ -87,7 +87,7 @@ def _active(rule: RuleEvidence, left: int) -> str:
     because = f"{_pages(found.same)} the same under both names" if found.same else "it was imported"
     more = "one page that is another ends" if left == 1 else f"{left} pages that are others end"
     doubts = found.different - found.refuted
-    doubt = f"; {_seems(rule, doubts)}, and is asked again" if doubts else ""
+    doubt = f"; {_others(rule, doubts, seem=True)}, and is asked again" if doubts else ""
     return f"{does}, as {because}; {more} it{doubt}"
 
 
@@ -138,26 +138,14 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningS
     )
 
 
-def _others(rule: RuleEvidence, number: int) -> str:
-    """Return how many pages turned out to be others, with the URLs of some."""
-    what = (
-        "1 page turned out to be another"
-        if number == 1
-        else f"{number:,} pages turned out to be others"
-    )
-    return what + _named(rule.rewrite, _differing(rule))
-
-
-def _seems(rule: RuleEvidence, number: int) -> str:
-    what = "1 page seems to be another" if number == 1 else f"{number:,} pages seem to be others"
-    return what + _named(rule.rewrite, _differing(rule))
-
-
-def _differing(rule: RuleEvidence) -> list[URLPair]:
-    """Return a pair for each page that is another; those first that no answer can change."""
+def _others(rule: RuleEvidence, number: int, *, seem: bool = False) -> str:
+    """Return how many pages are others, or seem so, with the URLs of some."""
+    one, several = ("seems to be", "seem to be") if seem else ("turned out to be",) * 2
+    what = f"1 page {one} another" if number == 1 else f"{number:,} pages {several} others"
+    # A pair for each page; those first that no answer can change.
     found = sorted(rule.pairs.items(), key=lambda item: not item[1].is_final)
     by_page = {p.key: urls for urls, p in reversed(found) if p.verdict is PageVerdict.DIFFERENT}
-    return list(by_page.values())[::-1]
+    return what + _named(rule.rewrite, list(by_page.values())[::-1])
 
 
 def _named(rewrite: Rewrite, pairs: Sequence[URLPair]) -> str:

@@ -45,11 +45,6 @@ class Safety(NamedTuple):
     form_token: str  # that the forms of this run carry
     names: frozenset[str] = frozenset()  # further names of this server
 
-    @property
-    def is_local(self) -> bool:
-        """Return True if only this machine can reach the server."""
-        return is_loopback(self.host)
-
     def knows_host(self, host: str) -> bool:
         """Return True if ``Host`` names this server; its port may be that of a tunnel."""
         name = bare_host(host)

@@ -1,15 +1,13 @@
-"""What the store knows of a host's URLs for learning: those that are gone, and those it holds."""
+"""The URLs of a host that rules hold, by an index that is made when rules are learned."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, func, inspect, literal_column, select
 
-from canonry.storage.http_status import GONE
 from canonry.storage.learned.classes import LEARNED
-from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
+from canonry.storage.sql.schema import State, aliases, hosts, urls
 
 _NEAR = (16, 200)  # URLs of a host that are looked at: at first, and if none of those will do
 _others = urls.alias("others")
@@ -49,32 +47,6 @@ def has_index(connection: Connection) -> bool:
     return any(
         found["name"] == "urls_by_host" for found in inspect(connection).get_indexes("url_rows")
     )
-
-
-def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[str]:
-    """Yield the URLs of a host, the latest ones, that answered 404 or 410.
-
-    The index must be there.
-    """
-    query = (
-        select(urls.c.url)
-        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-        .join(pages, pages.c.url_id == urls.c.id)
-        .where(hosts.c.name == host, pages.c.status.in_(GONE))
-        .order_by(urls.c.id.desc())
-        .limit(most)
-    )
-    yield from connection.scalars(query)
-
-
-def last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Return by row where it redirected when it was last fetched: the row, and the HTTP status."""
-    question = "SELECT from_id, to_id, kind, status, last_seen FROM aliases WHERE from_id"
-    last: dict[int, tuple[float, int, int]] = {}
-    for row, to_id, kind, status, seen in rows_of(connection, question, list(rows)):
-        if kind == "redirect" and (row not in last or seen > last[row][0]):
-            last[row] = seen, to_id, status
-    return {row: (to_id, status) for row, (_seen, to_id, status) in last.items()}
 
 
 class HeldName(NamedTuple):

@@ -103,11 +103,6 @@ def advance(connection: Connection) -> int:
     return now
 
 
-def of_host(connection: Connection, host: str) -> list[TrackedRule]:
-    """Return the rules of a host, in all states."""
-    return _rules(connection, _SELECT.where(rules.c.host == host))
-
-
 def of_hosts(
     connection: Connection, hosts: Collection[str], states: Collection[str]
 ) -> list[TrackedRule]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, select
+from sqlalchemy import Connection, select
 
+from canonry.storage.http_status import GONE
 from canonry.storage.records import UNREAD
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
@@ -138,30 +139,30 @@ def redirects_from(connection: Connection, row: int) -> list[Lead]:
     chain: list[Lead] = []
     seen = {row}
     while len(chain) < _FARTHEST:
-        found = list(_leads_in(connection, _LEADS.where(_from(row, "redirect")).limit(1)))
-        if not found:
+        leads = _LEADS.where(aliases.c.from_id == row, aliases.c.kind == "redirect")
+        found = connection.execute(leads.limit(1)).first()
+        if found is None:
             break
-        chain += found
-        row = found[0].row
-        if row in seen or found[0].state is not State.REDIRECTED:
+        lead = Lead._make(found)
+        chain.append(lead._replace(state=State(lead.state)))
+        row = lead.row
+        if row in seen or lead.state != State.REDIRECTED:
             break
         seen.add(row)
     return chain
 
 
-def named_by(connection: Connection, row: int, kind: str) -> Lead | None:
-    """Return what a URL was last seen to name, by a canonical link or by a learned rule."""
-    return next(_leads_in(connection, _LEADS.where(_from(row, kind)).limit(1)), None)
-
-
-def _from(row: int, kind: str) -> ColumnElement[bool]:
-    return and_(aliases.c.from_id == row, aliases.c.kind == kind)
-
-
-def _leads_in(connection: Connection, query: Select[Any]) -> Iterator[Lead]:
-    for found in connection.execute(query):
-        lead = Lead._make(found)
-        yield lead._replace(state=State(lead.state))
+def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[str]:
+    """Yield the latest URLs of a host that answered 404 or 410; they need `host_urls.index`."""
+    query = (
+        select(urls.c.url)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .join(pages, pages.c.url_id == urls.c.id)
+        .where(hosts.c.name == host, pages.c.status.in_(GONE))
+        .order_by(urls.c.id.desc())
+        .limit(most)
+    )
+    yield from connection.scalars(query)
 
 
 def naming(connection: Connection, row: int) -> list[tuple[str, str]]:

@@ -19,7 +19,6 @@ _BY_ROW = (
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
 _HAS_WORK = text("pending > 0")  # as the index says it that has these hosts in order
-_PENDING = Prepared(select(hosts.c.pending).where(hosts.c.name == bindparam("host")))
 _FEW = 1_000  # queued URLs; so many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
@@ -109,8 +108,9 @@ def lease(
         new = _first(rows, in_memory, per_host)
         again = [one for one in rows if one.row in in_memory and one.priority < FIRST]
         if new or in_memory:
-            known = sum(one.row in in_memory for one in rows)
-            more = len(new) == per_host or known + len(new) < len(rows)
+            taken = {*in_memory, *(one.row for one in new)}
+            left = [one for one in rows if one.row not in taken and one.priority <= ORDINARY]
+            more = len(new) == per_host or bool(left)
             at = ready_at if ready_at <= times["far"] else now
             leased[host_id] = LeasedHost(
                 name, at, delay, (*again, *new), more, before not in {None, owner}
@@ -272,12 +272,6 @@ def pending(connection: Connection) -> int:
 def fetched(connection: Connection) -> int:
     """Return how many URLs have a page and are not queued again."""
     return counts.total_of(connection, counts.url(State.FETCHED, None))
-
-
-def queued_on(connection: Connection, host: str) -> int:
-    """Return how many URLs of a host are queued."""
-    found = _PENDING.run(connection, {"host": host})
-    return found[0][0] if found else 0
 
 
 def next_due(connection: Connection) -> float | None:

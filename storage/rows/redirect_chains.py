@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.storage.learned.host_urls import last_redirects
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 
@@ -14,6 +13,7 @@ _ROWS = (
     "SELECT urls.id, url, state, reason, status FROM urls LEFT JOIN pages ON url_id = urls.id "
     "WHERE urls.id"
 )
+_LEADS = "SELECT from_id, to_id, kind, last_seen FROM aliases WHERE from_id"
 
 
 class ChainEnd(NamedTuple):
@@ -48,11 +48,19 @@ def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
         new = {found.row: found for found in _read(connection, wanted)}
         known |= new
         redirected = [one.row for one in new.values() if one.state is State.REDIRECTED]
-        last = last_redirects(connection, redirected)
-        targets = {row: target for row, (target, _status) in last.items()}
+        targets = _last_redirects(connection, redirected)
         following |= targets
         wanted = set(targets.values()) - known.keys()
     return [Chain(known[row], known[_last(row, known, following)]) for row in rows]
+
+
+def _last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
+    """Return where URLs redirected when they were last fetched, by their rows."""
+    last: dict[int, tuple[float, int]] = {}
+    for row, to_id, kind, seen in rows_of(connection, _LEADS, list(rows)):
+        if kind == "redirect" and (row not in last or seen > last[row][0]):
+            last[row] = seen, to_id
+    return {row: to_id for row, (_seen, to_id) in last.items()}
 
 
 def _read(connection: Connection, rows: Iterable[int]) -> Iterator[ChainEnd]:

@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 from canonry.canon import columns
 from canonry.crawler.adapters.hosts import host_of_identity
 
-KEY_TYPE = pa.binary(16)
-
 
 class ColumnFunction(NamedTuple):
     """A function over a column of URLs."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from typing import TypeAlias
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, select
@@ -13,16 +12,14 @@ from canonry.canon.learned import (
     LearnedRule,
     Rewrite,
     RuleSet,
-    follow,
     site_in,
     without_port,
 )
-from canonry.canon.pipeline import Rewritten, forms_of, rewrite_many
+from canonry.canon.pipeline import Rewritten, followed, forms_of, rewrite_many
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import IN_FORCE
 from canonry.storage.sql.schema import hosts
 
-Changes: TypeAlias = Sequence[tuple[LearnedRule, str, str]]  # rule, before, after
 _REMEMBERED = 65_536  # several rules that were looked up together
 SOURCE = "the rules of the store"  # what errors call them
 
@@ -194,16 +191,10 @@ class RulesInForce:
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
         _requested, plain, own_key = self._canonicalizer(url)
-        identity, changes = follow(rules, plain, self._canonicalizer.identity)
-        if not changes:
-            return Rewritten(plain, own_key, (), plain) if self.concern(plain) else None
-        return self._rewritten(plain, identity, changes)
-
-    def _rewritten(self, plain: str, identity: str, changes: Changes) -> Rewritten:
-        used: tuple[str, ...] = (changes[0][0].id,)
-        if len(changes) > 1:
-            used = tuple(dict.fromkeys([rule.id for rule, _before, _after in changes]))
-        return Rewritten(identity, self._canonicalizer.key_of(identity), used, plain)
+        found = followed(rules, self._canonicalizer, plain)
+        if found is None and self.concern(plain):
+            return Rewritten(plain, own_key, (), plain)
+        return found
 
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
         """Return the known hosts whose classes a rule may change: its own, and those joined to it.

@@ -224,16 +224,14 @@ def separator_of(parts: Parts) -> Rewrite:
     return Rewrite(site_of(parts), "parameter-separator")
 
 
-def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite | None:
-    """Return what a rule about a parameter says beside the other parameters of two URLs.
+def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite:
+    """Return what a rule about a parameter says beside the others of two URLs.
 
-    It is None where there are no others, or not the same, and for a rule about something else.
+    It is the rule itself where there are no others, or not the same, or it says something else.
     """
-    if rewrite.family != "parameter-anywhere":
-        return None
     here, there = ({*query.names(parts.query or "")} - {rewrite.old, ""} for parts in (one, other))
-    if not here or here != there:
-        return None
+    if not here or here != there or rewrite.family != "parameter-anywhere":
+        return rewrite
     return replace(rewrite, family="parameter-irrelevant", beside=tuple(sorted(here)))
 
 
@@ -277,11 +275,11 @@ def _differing(one: Parts, other: Parts) -> list[str]:
     """Return the names of the parameters that two queries do not have with the same values."""
     if one.query == other.query:
         return []
-    here, there = (
-        Counter(query.fields(parts.query)) if parts.query else Counter[str]()
-        for parts in (one, other)
-    )
-    return sorted({query.name(field) for field in (here - there) + (there - here)})
+    here, there = (query.fields(parts.query) if parts.query else [] for parts in (one, other))
+    if len(here) == len({*here}) and len(there) == len({*there}):
+        return sorted({query.name(field) for field in {*here} ^ {*there}})
+    more, less = Counter(here), Counter(there)
+    return sorted({query.name(field) for field in (more - less) + (less - more)})
 
 
 def opposite(rewrite: Rewrite) -> Rewrite:

@@ -143,10 +143,12 @@ class Frontier:
         self.waiting -= 1
         return name, self._hosts[name].take()
 
-    def recorded(self, name: str, row: int) -> None:
-        """Forget a URL whose outcome is in the store."""
-        self._hosts[name].rows.discard(row)
+    def recorded(self, name: str, row: int) -> bool:
+        """Forget a URL whose outcome is in the store; return True if it was its host's last one."""
+        rows = self._hosts[name].rows
+        rows.discard(row)
         self.loaded -= 1
+        return not rows
 
     def probed(self, name: str) -> None:
         """Forget a probe of a host: it was answered."""

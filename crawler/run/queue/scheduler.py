@@ -172,7 +172,8 @@ class Scheduler:
             queued: True if the outcomes put URLs into the store's queue.
         """
         for outcome in outcomes:
-            self._frontier.recorded(self._out.pop(outcome.row), outcome.row)
+            if self._frontier.recorded(self._out.pop(outcome.row), outcome.row):
+                self._leases.maybe_more = True  # now those come up that were deferred
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)
             self._leases.maybe_more = True  # those that were only deferred

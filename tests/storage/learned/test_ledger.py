@@ -30,7 +30,7 @@ def test_a_pair_that_is_judged_again_replaces_what_it_was(tmp_path: Path) -> Non
         ledger.put_pairs(connection, [pair(1, DIFFERENT, OWN_WORD, 9.0)])
         ledger.put_pairs(connection, [])
         found = list(ledger.pairs_of(connection, [WWW.id]))
-        [rule] = rule_rows.of_host(connection, "h.example")
+        [rule] = rule_rows.with_ids(connection, [WWW.id])
     store.close()
     first = pair(1, DIFFERENT, OWN_WORD, 5.0)  # the time is that of the first verdict
     assert found == [pair(2, SAME, MINED, 4.0), first]

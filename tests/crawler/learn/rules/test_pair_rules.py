@@ -55,9 +55,9 @@ def test_a_parameter_beside_others() -> None:
     narrow = where_names_are(whole, one, other)
     assert narrow == Rewrite("h.example", "parameter-irrelevant", old="h", beside=("a",))
     assert act(narrow, one) == act(narrow, other) == Parts.of(f"{H}/?a=1")
-    assert where_names_are(whole, one, less) is None
-    assert where_names_are(whole, less, less) is None
-    assert where_names_are(Rewrite("h.example", "parameter-order"), one, other) is None
+    assert where_names_are(whole, one, less) == where_names_are(whole, less, less) == whole
+    order = Rewrite("h.example", "parameter-order")
+    assert where_names_are(order, one, other) == order
 
 
 _FIELDS = st.lists(st.sampled_from(["a=1", "a=2", "b=1", "b", "c=3", "d=4"]), max_size=4)
