@@ -1,8 +1,9 @@
-"""How many pages a second does a crawl fetch, compared with Scrapy and with a bare loop?
+"""How many pages a second does a crawl fetch, compared with Scrapy, wget2 and a bare loop?
 
 A separate process serves the site on loopback. Scrapy runs with JOBDIR, so that it stores its
-queue, too. The bare loop is aiohttp, lexbor and a set, and stores nothing. All use the same
-concurrency and have to find the same pages.
+queue, too. wget2, in C, stores nothing but files: pages, but no queue, and does not resume. The
+bare loop is aiohttp, lexbor and a set, and stores nothing. All use the same concurrency and have to
+find the same pages.
 """
 
 import asyncio
@@ -192,6 +193,14 @@ def by_scrapy(seed: str) -> int:
         return int(subprocess.run(words, check=True, capture_output=True).stdout)
 
 
+def by_wget2(seed: str) -> int:
+    """Return how many pages wget2 finds, as files."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["wget2", "--recursive", "--level=inf", "--quiet", f"--directory-prefix={folder}"]
+        subprocess.run([*words, f"--max-threads={_CONCURRENCY}", seed], check=True)
+        return sum(1 for _ in Path(folder).rglob("*.html"))
+
+
 def by_bare_loop(seed: str) -> int:
     """Return how many pages the bare loop finds, in a separate process like the others."""
     words = [sys.executable, __file__, "--bare", seed]
@@ -222,12 +231,17 @@ def measured(work: Callable[[str], int], seed: str) -> dict[str, float]:
     }
 
 
-_NEEDS = {"bare loop, keeps nothing": "selectolax", "Scrapy with JOBDIR": "scrapy"}
+_NEEDS = {
+    "bare loop, keeps nothing": "selectolax",
+    "Scrapy with JOBDIR": "scrapy",
+    "wget2, files alone": "wget2",
+}
 _PEERS = {
     "canonry crawl": by_canonry,
     "canonry crawl --warc": by_canonry_with_warc,
     "bare loop, keeps nothing": by_bare_loop,
     "Scrapy with JOBDIR": by_scrapy,
+    "wget2, files alone": by_wget2,
 }
 
 

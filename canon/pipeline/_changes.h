@@ -180,7 +180,7 @@ static int practise(const Kernel *k, Trace *t, int rule) {
 static int trace(const Kernel *k, const byte *s, Py_ssize_t n, Trace *t) {
     byte identity[ROOM];
     Py_ssize_t host, end;
-    if (n < 8 || n > (ROOM - 8) / 3 || s[n - 1] <= ' ') return 0;
+    if (n < 8 || n > fitting(ROOM) || s[n - 1] <= ' ') return 0;
     if ((end = write_url(k, s, n, 1, identity)) < 0) return 0;
     t->rules = 0, t->used = 0;
     if (end == n && !memcmp(s, identity, (size_t)n)) return 1;

@@ -80,7 +80,7 @@ static enum Stop write_column(const Kernel *k, Column *c) {
             Py_ssize_t left = c->room - c->used;
             if ((n = length_of(c, i, i + 1, &s)) < 0) stop = NO_PLACE;
             else if (n <= left && is_canonical(k, s, n)) memcpy(c->out + c->used, s, (size_t)(at = n));
-            else if (n > (left - 8) / 3) stop = NO_ROOM;
+            else if (n > fitting(left)) stop = NO_ROOM;
             else if ((at = write_url(k, s, n, 1, c->out + c->used)) < 0) stop = NOT_KNOWN;
             if (stop) break;
             if (c->keys) hash_later(&lanes, k->keyed, BLOCK, c->out + c->used, at, c->keys + DIGEST * i, DIGEST);
@@ -149,7 +149,7 @@ static int write_rows(const Kernel *k, Column *c, Memory *texts, PyObject *funct
             return -1;
         }
         if (stop == NO_ROOM) {
-            if (grow(c, texts, function, 3 * n + 8) < 0) return -1;
+            if (grow(c, texts, function, room_for(n)) < 0) return -1;
             continue;
         }
         PyObject *answer = PyObject_CallFunction(otherwise, "n", c->row);

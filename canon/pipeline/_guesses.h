@@ -12,7 +12,13 @@
 
 typedef unsigned char byte;
 
-enum { ROOM = 4096, MAX_FIELDS = 64 };
+enum { ROOM = 4096, MAX_FIELDS = 64, SPARE = 8 };
+
+/* Return how many bytes a text may take: each may be escaped, and eight are stored at a time. */
+static inline Py_ssize_t room_for(Py_ssize_t n) { return 3 * n + SPARE; }
+
+/* Return how long a text may be that takes no more than so many bytes. */
+static inline Py_ssize_t fitting(Py_ssize_t room) { return (room - SPARE) / 3; }
 
 /* The rules that a kernel can have, in the order of the table. */
 enum {

@@ -272,7 +272,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
     if (!s) Py_RETURN_NONE;
     int same = is_canonical(k, s, n);
     if (!same) {
-        if (n > (ROOM - 8) / 3 && !(out = PyMem_Malloc(3 * (size_t)n + 8))) return PyErr_NoMemory();
+        if (n > fitting(ROOM) && !(out = PyMem_Malloc((size_t)room_for(n)))) return PyErr_NoMemory();
         if ((at = write_url(k, s, n, 1, out)) < 0) {
             made = Py_NewRef(Py_None);
             goto end;
@@ -437,17 +437,17 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
         uint32_t place = (uint32_t)(s + n - start);
         memcpy(ends, &place, sizeof place);
         if (!is_canonical(k, s, n)) {
-            if (used + 3 * n + 8 > size) {
+            if (used + room_for(n) > size) {
                 flush_lanes(&lanes);
                 used = 0;
             }
-            if (3 * n + 8 > size) {
-                byte *larger = PyMem_RawRealloc(out == room ? NULL : out, 3 * (size_t)n + 8);
+            if (room_for(n) > size) {
+                byte *larger = PyMem_RawRealloc(out == room ? NULL : out, (size_t)room_for(n));
                 if (!larger) {
                     line = -1;
                     break;
                 }
-                out = larger, size = 3 * n + 8;
+                out = larger, size = room_for(n);
             }
             identity = out + used;
             at = write_url(k, s, n, 1, out + used);

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from canonry.crawler.batch.passes.partition import Numbers
+from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.files.blocks import Block
 
 _VERSION = 3

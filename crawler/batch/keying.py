@@ -18,7 +18,7 @@ from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import selected, tally
-from canonry.crawler.batch.passes.partition import Numbers
+from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.line_streams import ahead
 

@@ -6,10 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from canonry.crawler.run.loop import Crawl
+from typing import Protocol
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _EVERY = 1 << 25  # bytes of pages; it takes some milliseconds
@@ -18,8 +15,16 @@ _M_MMAP_THRESHOLD = -3  # in glibc's malloc.h
 _SET_BACK = 1.0  # seconds; less is the daily correction of a clock
 
 
+class Stoppable(Protocol):
+    """A crawl, as far as signals need it."""
+
+    def stop(self, *, now: bool = False) -> None:
+        """End after the visits in flight, or at once."""
+        ...
+
+
 @contextmanager
-def stopping(run: "Crawl", notify: Callable[[str], None]) -> Iterator[None]:
+def stopping(run: Stoppable, notify: Callable[[str], None]) -> Iterator[None]:
     """Stop a crawl on an interrupt: after the requests in flight, or at once on the second."""
     loop = asyncio.get_running_loop()
     interrupted = False

@@ -7,10 +7,11 @@ from sqlalchemy import Connection, select
 
 from canonry.storage.http_status import GONE
 from canonry.storage.records import UNREAD
+from canonry.storage.rows.redirect_chains import LONGEST
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 
-_FARTHEST = 30  # URLs on the way from a seed, and redirects in a row
+_FARTHEST = 30  # URLs on the way from a seed
 _NAMING = 5  # URLs that name one
 
 
@@ -138,7 +139,7 @@ def redirects_from(connection: Connection, row: int) -> list[Lead]:
     """Return the chain of redirects from a URL, by the latest answers; it may end in a circle."""
     chain: list[Lead] = []
     seen = {row}
-    while len(chain) < _FARTHEST:
+    while len(chain) < LONGEST:
         leads = _LEADS.where(aliases.c.from_id == row, aliases.c.kind == "redirect")
         found = connection.execute(leads.limit(1)).first()
         if found is None:

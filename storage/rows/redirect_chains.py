@@ -8,12 +8,12 @@ from sqlalchemy import Connection
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 
-_LONGEST = 100  # redirects in a row; `max_hops` allows no more
+LONGEST = 100  # redirects in a row; `max_hops` allows no more
 _ROWS = (
     "SELECT urls.id, url, state, reason, status FROM urls LEFT JOIN pages ON url_id = urls.id "
     "WHERE urls.id"
 )
-_LEADS = "SELECT from_id, to_id, kind, last_seen FROM aliases WHERE from_id"
+_LEADS = "SELECT from_id, to_id, kind, last_seen, id FROM aliases WHERE from_id"
 
 
 class ChainEnd(NamedTuple):
@@ -42,7 +42,7 @@ def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
     known: dict[int, ChainEnd] = {}
     following: dict[int, int] = {}
     wanted = set(rows)
-    for _ in range(_LONGEST):
+    for _ in range(LONGEST):
         if not wanted:
             break
         new = {found.row: found for found in _read(connection, wanted)}
@@ -56,11 +56,11 @@ def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
 
 def _last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
     """Return where URLs redirected when they were last fetched, by their rows."""
-    last: dict[int, tuple[float, int]] = {}
-    for row, to_id, kind, seen in rows_of(connection, _LEADS, list(rows)):
-        if kind == "redirect" and (row not in last or seen > last[row][0]):
-            last[row] = seen, to_id
-    return {row: to_id for row, (_seen, to_id) in last.items()}
+    last: dict[int, tuple[float, int, int]] = {}  # as `known_url.redirects_from` takes the latest
+    for row, to_id, kind, *when in rows_of(connection, _LEADS, list(rows)):
+        if kind == "redirect":
+            last[row] = max(last.get(row, (0.0, 0, 0)), (*when, to_id))
+    return {row: to_id for row, (_seen, _id, to_id) in last.items()}
 
 
 def _read(connection: Connection, rows: Iterable[int]) -> Iterator[ChainEnd]:

@@ -13,6 +13,7 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.largest import largest, rise
+from canonry.crawler.batch.partition import Numbers, Partitions, Repeats
 from canonry.crawler.batch.passes.part_writer import (
     ALIKE,
     BLANK,
@@ -22,7 +23,6 @@ from canonry.crawler.batch.passes.part_writer import (
     SEEN,
     Kinds,
 )
-from canonry.crawler.batch.passes.partition import Numbers, Partitions, Repeats
 from canonry.crawler.compression import is_stream, naming_file, write_all
 from canonry.crawler.files.blocks import Block
 

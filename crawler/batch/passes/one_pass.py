@@ -17,6 +17,7 @@ from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import Added, KeySet, is_compiled
 from canonry.crawler.batch.largest import largest, rise
+from canonry.crawler.batch.partition import Numbers, Partitions
 from canonry.crawler.batch.passes.first_pass import Start, begun_in, count_block, rows_in
 from canonry.crawler.batch.passes.part_writer import (
     BLANK,
@@ -26,7 +27,6 @@ from canonry.crawler.batch.passes.part_writer import (
     Part,
     PartWriter,
 )
-from canonry.crawler.batch.passes.partition import Numbers, Partitions
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import is_stream, write_all

@@ -16,7 +16,7 @@ from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import chosen
-from canonry.crawler.batch.passes.partition import Numbers
+from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.results import Fate, Results, as_read
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.compression import write_all

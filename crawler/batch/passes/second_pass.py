@@ -12,9 +12,9 @@ import numpy.typing as npt
 from canonry.canon import redact
 from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.partition import SPELLING
 from canonry.crawler.batch.passes.first_pass import Fates
 from canonry.crawler.batch.passes.part_writer import KeptTexts, Part, PartWriter
-from canonry.crawler.batch.passes.partition import SPELLING
 from canonry.crawler.batch.results import Results, as_read
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files.blocks import Block

@@ -16,6 +16,7 @@ from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
 
+LEASE_SECONDS = 60.0  # unless it is extended
 _RUNNING, _ENDED = "running", "interrupted"
 
 

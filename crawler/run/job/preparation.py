@@ -19,8 +19,7 @@ from canonry.crawler.fetch.waits import LONGEST, longest_retry
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.job import lease_owners
-from canonry.crawler.run.job.lease_owners import reclaim_in
-from canonry.crawler.run.queue.store_session import LEASE_SECONDS
+from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, reclaim_in
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.header_lines import without_secrets
 from canonry.crawler.settings.host_tables import HostTables

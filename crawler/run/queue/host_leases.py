@@ -2,8 +2,9 @@
 
 from collections.abc import Collection
 
+from canonry.crawler.run.job.lease_owners import LEASE_SECONDS
 from canonry.crawler.run.queue.frontier import Frontier
-from canonry.crawler.run.queue.store_session import LEASE_SECONDS, Pace, StoreSession
+from canonry.crawler.run.queue.store_session import Pace, StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 

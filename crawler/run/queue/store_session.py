@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
-from canonry.crawler.run.job.lease_owners import has_ended
+from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import redirect_targets
 from canonry.storage.rows import budgets, host_rows, leases, waiting
@@ -17,7 +17,6 @@ from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
 from canonry.storage.steering import blocked_hosts, short_steps
 
-LEASE_SECONDS = 60.0
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 PER_HOST = 256  # URLs of one host in memory at most

@@ -14,8 +14,8 @@ import canonry
 from canonry.crawler.batch import job, key_set, largest, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.partition import Partitions
 from canonry.crawler.batch.passes import one_pass
-from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.files import line_streams
 from canonry.crawler.files.formats import InputFormat
 

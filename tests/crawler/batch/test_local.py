@@ -27,10 +27,10 @@ from canonry.crawler import compression
 from canonry.crawler.batch import dedup_job, job, key_set, keying, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.partition import Partitions
 from canonry.crawler.batch.passes import one_pass
 from canonry.crawler.batch.passes.first_pass import FirstPass, begin
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
-from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.batch.passes.second_pass import SecondPass
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import line_streams, tables

@@ -11,7 +11,7 @@ from support.disks import Disk
 import canonry
 from canonry.crawler.batch import checkpoint, dedup_job, job
 from canonry.crawler.batch.checkpoint import Workplace
-from canonry.crawler.batch.passes.partition import Partitions
+from canonry.crawler.batch.partition import Partitions
 
 WEB = canonry.Canonicalizer("web")
 OUTPUTS = ("out", "map")

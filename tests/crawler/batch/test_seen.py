@@ -22,8 +22,8 @@ from canonry.canon.policies import preset
 from canonry.crawler.batch import checkpoint, dedup_job, job, key_set, results
 from canonry.crawler.batch.checkpoint import Workplace, workplace
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.partition import Partitions
 from canonry.crawler.batch.passes import one_pass
-from canonry.crawler.batch.passes.partition import Partitions
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import line_streams, tables
 from canonry.crawler.files.formats import InputFormat

@@ -6,6 +6,7 @@ import pytest
 from support.stores import admit, candidate, open_store, visited
 
 from canonry.storage import Hop, State
+from canonry.storage.reading.known_url import redirects_from
 from canonry.storage.rows.redirect_chains import chains
 
 pytestmark = pytest.mark.every_database
@@ -39,3 +40,21 @@ def test_each_chain_is_followed_to_its_end(tmp_path: Path) -> None:
     assert ends[:3] == [("2", State.FAILED, "dns")] * 3
     assert {end[:2] for end in ends[3:5]} == {("3", moved), ("4", moved)}, "a circle"
     assert ends[5] == ("5", State.QUEUED, None)
+
+
+def test_of_two_redirects_at_one_moment_the_later_one_counts_for_all(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    first, one, other = [
+        found.row for found in admit(store, [f"http://a.example/{n}" for n in "abc"])
+    ]
+    for target in "bc":
+        hops = (Hop("redirect", 301, candidate(f"http://a.example/{target}")),)
+        store.record([visited(first, State.REDIRECTED, hops=hops)], 1.0)
+        with store.transaction() as connection:
+            connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE tail = ':/a'")
+    with store.transaction() as connection:
+        connection.exec_driver_sql("UPDATE url_rows SET state = 2 WHERE tail = ':/a'")
+        [chain] = chains(connection, [first])
+        leads = redirects_from(connection, first)
+    store.close()
+    assert chain.last.row == leads[0].row == other != one

@@ -7,7 +7,7 @@ import pytest
 from support.leasing_workers import NOW, LeasingWorker, leasing_workers
 
 from canonry.crawler.learn.request_policy import Probe
-from canonry.crawler.run.queue.store_session import LEASE_SECONDS
+from canonry.crawler.run.job.lease_owners import LEASE_SECONDS
 from canonry.storage.rows import host_rows, leases
 
 
