@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
-from canonry.canon.rules.parameters import Parameters
+from canonry.canon.rules.rule import Parameters
 from canonry.canon.rules.table import DIALECTS, EDITION, PRACTICE, Step, rows_of
 
 LISTS = Parameters._fields  # the lists that rules read

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from canonry.canon.rules.parameters import Parameters
+from canonry.canon.rules.rule import Parameters
 from canonry.canon.syntax import query
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.schemes import WEB

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Rung(IntEnum):
@@ -56,3 +57,12 @@ class Change:
             lossless=rule.lossless,
             why=rule.why,
         )
+
+
+class Parameters(NamedTuple):
+    """The lists of one policy; names of query parameters are in lower case."""
+
+    tracking: frozenset[str] = frozenset()  # query parameters, for the rule "tracking"
+    tracking_prefixes: tuple[str, ...] = ()  # prefixes of more such names
+    session: frozenset[str] = frozenset()  # query parameters, for the rule "session-id"
+    index_files: frozenset[str] = frozenset()  # file names, for the rule "index-file"

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from canonry.canon.rules import archives, by_scheme, lossless, practice
-from canonry.canon.rules.parameters import Parameters
-from canonry.canon.rules.rule import Rule, Rung
+from canonry.canon.rules.rule import Parameters, Rule, Rung
 from canonry.canon.syntax.parts import Parts
 
 

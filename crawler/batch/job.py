@@ -25,7 +25,7 @@ from canonry.crawler.batch.spark.java import session
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import FAULTS, is_stream
 from canonry.crawler.files import blocks, output, tables
-from canonry.crawler.files.block_spool import BlockSpool
+from canonry.crawler.files.blocks import BlockSpool
 from canonry.crawler.files.formats import FoundFormat
 from canonry.crawler.files.line_formats import among
 from canonry.crawler.key_files.seen_file import SeenFile, extending

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import IO, NamedTuple
+from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 
-from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened
+from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened, write_all
 from canonry.crawler.files.formats import (
     ANY,
     HEAD,
@@ -33,10 +35,12 @@ from canonry.crawler.files.line_streams import (
     pieces,
 )
 from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
-from canonry.crawler.files.rows.parquet_table import parquet_rows
+from canonry.crawler.files.rows.parquet_table import as_stream, of_stream, parquet_rows
 from canonry.crawler.hold_reason import HoldReason
 
+_T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
+_LENGTH = 8  # bytes, of a number before each block on disk
 _LF = ord("\n")
 _LONE_URL = re.compile(rb"https?://[^,;|\t]*", re.IGNORECASE)  # no row of a table
 
@@ -291,3 +295,27 @@ def _enough(stream: Stream) -> int:
         size = len(head) + 1
     head = stream.head(1)
     return len(head) if b"\n" in head and _LONE_URL.fullmatch(first_line(head)) else HEAD
+
+
+class BlockSpool:
+    """Keeps blocks of streams in a file, in order: no stream can be read a second time."""
+
+    def __init__(self, path: Path) -> None:
+        """Use a file, which is made anew."""
+        self._path = path
+
+    def copied(self, blocks: Iterator[tuple[Block, _T]]) -> Iterator[tuple[Block, _T]]:
+        """Yield blocks with what is known of them, and keep each block."""
+        with self._path.open("wb") as file:
+            for block, found in blocks:
+                data = msgspec.msgpack.encode(block, enc_hook=as_stream)
+                write_all(file, len(data).to_bytes(_LENGTH) + data)
+                yield block, found
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks that were kept."""
+        with self._path.open("rb") as file:
+            while length := file.read(_LENGTH):
+                data = file.read(int.from_bytes(length))
+                block = msgspec.msgpack.decode(data, type=Block)
+                yield block if block.rows is None else block._replace(rows=of_stream(block.rows))

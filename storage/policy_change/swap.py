@@ -27,8 +27,8 @@ from canonry.storage.sql.tables.figure_tables import counts, exports, members
 
 _BATCH = 10_000
 
-# Who stays of several URLs that become one: a page that is there, else a URL that is to be fetched,
-# so that no page is lost; then what says most.
+# Of several URLs that become one, the first in this order stays: a page that was fetched, else a URL
+# that is queued, so that no page is lost; then the row that says most.
 _RANK = """
 CASE WHEN urls.state = 1 AND coalesce(pages.status, 0) < 400 THEN 0 WHEN urls.state = 0 THEN 1
 WHEN urls.state = 2 THEN 2 WHEN urls.state = 1 THEN 3

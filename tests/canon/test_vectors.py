@@ -7,8 +7,8 @@ from vectors.freeze import rows_hash, urls_of
 import canonry
 from canonry.canon.policies import from_toml, preset
 from canonry.canon.policies.toml_files import preset_names, released
-from canonry.canon.rules.parameters import Parameters
 from canonry.canon.rules.repair import REPAIRS, Repair
+from canonry.canon.rules.rule import Parameters
 from canonry.canon.rules.table import EDITION, STEPS, Step, rows_of, unchanged
 from canonry.canon.syntax.parts import Parts
 

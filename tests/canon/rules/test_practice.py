@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from canonry.canon.rules import practice
-from canonry.canon.rules.parameters import Parameters
+from canonry.canon.rules.rule import Parameters
 from canonry.canon.syntax.parts import Parts
 
 _LISTS = Parameters(

@@ -14,8 +14,7 @@ from support.sites import run_command
 
 import canonry
 from canonry import sql
-from canonry.crawler.files.block_spool import BlockSpool
-from canonry.crawler.files.blocks import Block, read
+from canonry.crawler.files.blocks import Block, BlockSpool, read
 from canonry.crawler.files.formats import InputFormat
 
 WEB = canonry.Canonicalizer("web")

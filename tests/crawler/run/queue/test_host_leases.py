@@ -14,8 +14,8 @@ from support.stores import admit, candidate, lease
 
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.rules import rule_store
-from canonry.crawler.run.queue.idle_times import IdleTimes
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS
+from canonry.crawler.run.queue.idle_times import IdleTimes
 from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import ORDINARY
 from canonry.storage.rows import leases
