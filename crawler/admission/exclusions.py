@@ -12,7 +12,7 @@ from canonry.storage.steering.excluded_patterns import URLPattern
 
 
 def named(text: str) -> URLPattern:
-    """Return the pattern that a text is, or that the URL has which it is.
+    """Return the pattern that a text means: the text itself, or that of a URL.
 
     Args:
         text: such as ``a.example/calendar/*/``, or the URL of one of its pages.
@@ -32,17 +32,17 @@ def named(text: str) -> URLPattern:
 
 
 def keeps(connection: Connection) -> Callable[[str], bool]:
-    """Return a function that returns True for the URLs that excluded patterns hold."""
+    """Return a function that is True for the URLs that excluded patterns hold."""
     held = {text for text, mark in excluded_patterns.excluded(connection) if mark in EXCLUDED}
     return lambda url: bool(held) and pattern(url) in held
 
 
 def finish(connection: Connection, *, every: bool) -> int:
-    """Do what interrupted exclusions left undone; return how many URLs were changed.
+    """Finish interrupted exclusions and inclusions; return how many URLs were changed.
 
     Args:
         connection: in a writing transaction.
-        every: also hold what other reasons have put in the queue since.
+        every: also hold URLs of finished exclusions that have been queued since.
     """
     return sum(
         excluded_patterns.finish(

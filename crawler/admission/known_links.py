@@ -1,4 +1,4 @@
-"""Known links: those that the store has answered for, so that pages need only count them."""
+"""Known links: the store has rows for their URLs, so that pages need only count them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class KnownLinks:
         self._most = most
         self._rules: dict[str, str] = {}  # by spelling, as for `learn`
         self._directories: dict[str, _Directory] = {}
-        self._held = 0  # references in there
+        self._held = 0  # references in `_directories`
 
     def learn(self, merged_by: Mapping[str, str]) -> None:
         """Remember links whose URLs are in the store, durably.
@@ -43,7 +43,7 @@ class KnownLinks:
             spelling: as the candidate has it.
         """
         bare = reference.partition("#")[0]
-        if shortest_base(bare, base) is base:  # it means something else on every page
+        if shortest_base(bare, base) is base:  # it means another URL on every page
             return
         if self._held >= self._most:
             self._directories.clear()
@@ -56,15 +56,15 @@ class KnownLinks:
     def without(self, references: Sequence[str], base: str) -> tuple[Sequence[str], dict[str, int]]:
         """Return those of a page's references that need a claim, and count the others.
 
-        Of links that rules merge with known URLs, the last one of the page is a claim, too: it
-        stands for all of them in the store's examples.
+        Of the links that the same rules merge with known URLs, the page's last one is claimed, too,
+        so that the store has it as an example.
 
         Args:
             references: each once.
             base: the page's.
 
         Returns:
-            The references, and the number of the others by the rules that merge them.
+            The references to claim, and the number of the others by the rules that merge them.
         """
         here = self._directories.get(directory_of(base))
         if here is None or not references:
@@ -90,7 +90,7 @@ class KnownLinks:
         return rest, {names: count for names, count in known.items() if names is not None and count}
 
     def _asked(self, here: "_Directory", reference: str) -> str | None:
-        """Return the rules of a reference, None if it is not known; the next look-up is shorter."""
+        """Return the rules of a reference, and keep them for the next page; None if unknown."""
         spelling = here.spellings.get(reference)
         rules = None if spelling is None else self._rules.get(spelling)
         if rules is not None:
@@ -102,5 +102,5 @@ class KnownLinks:
 class _Directory(NamedTuple):
     """The references of a directory's pages, as written."""
 
-    rules: dict[str, str]  # of those that are known
-    spellings: dict[str, str]  # of the others, as absolute URLs
+    rules: dict[str, str]  # of known references
+    spellings: dict[str, str]  # of other references, as absolute URLs

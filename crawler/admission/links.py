@@ -22,9 +22,9 @@ from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Queued, RefusedLink
 from canonry.storage.records import NO_LINKS, NOFOLLOW, NOT_A_PAGE, EarlierLinks
 
-_AT_ONCE = 500  # links, before other hosts get their turn
+_AT_ONCE = 500  # links of a page, before other tasks get their turn
 _WAITING = 512  # links of one page in memory, if they can be recorded before the page
-# Links that run a script, write a mail, call somebody or carry their content: no site means a page.
+# Schemes of links that run a script, write a mail, call somebody, or carry their content.
 _NOT_PAGES = re.compile(
     r"[\x00-\x20]*(?:javascript|vbscript|mailto|tel|callto|sms|fax|skype|whatsapp|geo|data|blob|about):",
     re.ASCII | re.IGNORECASE,
@@ -136,7 +136,7 @@ class LinkFinder:
         )
 
     def one(self, queued: Queued, reference: str, base: str) -> Candidate | RefusedLink:
-        """Return a link as a candidate; refuse one that no crawl can fetch, and raise nothing."""
+        """Return a link as a candidate, or as a refused link if no crawl can fetch it."""
         try:
             found = self._url_filter.candidate(
                 reference, base, depth=queued.depth + 1, hops=0, source=queued.row

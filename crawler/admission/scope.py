@@ -34,7 +34,7 @@ class Scope:
         Args:
             kind: ``host``, ``domain`` (registrable domain), ``prefix`` (directory) or ``any``.
             seeds: URLs as they are requested. They are in scope, whatever the patterns say.
-            include: patterns, of which one has to match; none: all URLs do.
+            include: patterns, of which one has to match; without any, all URLs match.
             exclude: patterns, of which none may match.
 
         Raises:
@@ -75,7 +75,7 @@ class Scope:
         return ScopeVerdict(None, "scope", self._kind)
 
     def has_place(self, url: str) -> bool:
-        """Return True if a URL is in the place of a seed."""
+        """Return True if a URL is in the host, domain or directory of a seed."""
         if self._kind == "any":
             return True
         if self._kind == "prefix":

@@ -51,7 +51,7 @@ class _Target(NamedTuple):
     url: str
     key: bytes
     host: str
-    hold: HoldReason | None  # the reason to hold it, by its place and its shape
+    hold: HoldReason | None  # the reason to hold it that its URL alone gives
     spelling: str  # the reference, made absolute
     priority: int
 
@@ -97,7 +97,7 @@ class URLFilter:
         Raises:
             InvalidURL: when the reference has no canonical form.
         """
-        # Two fragments of a page are one request under every policy.
+        # Under every policy, URLs that differ only in the fragment are one request.
         bare, mark, _fragment = reference.partition("#")
         url, key, host, hold, spelling, priority = self._target(
             bare, base and shortest_base(bare, base)
@@ -121,7 +121,7 @@ class URLFilter:
         return _Target(url, canonical.key, host_of(url), hold, spelled(reference, url), priority)
 
     def reason_to_hold(self, url: str, depth: int, hops: int) -> HoldReason | None:
-        """Return the limit of this crawl that holds a URL; None when it may be fetched."""
+        """Return the reason for which this crawl holds a URL; None when it may be fetched."""
         return self._beyond(host_of(url), depth, hops) or self._reason_in(url)
 
     def judge(self, text: str) -> tuple[str, ScopeVerdict]:
@@ -139,7 +139,7 @@ class URLFilter:
         return url, ScopeVerdict(hold, _SETTINGS.get(hold, hold.label), hold.value)
 
     def _beyond(self, host: str, depth: int, hops: int) -> HoldReason | None:
-        """Return the reason to hold a URL for the way that led to it."""
+        """Return the reason to hold a URL for the links or redirects that led to it."""
         if hops > self._crawl.max_hops:
             return HoldReason.TOO_MANY_HOPS
         most = self._crawl.max_depth
@@ -150,7 +150,7 @@ class URLFilter:
         return None
 
     def _reason_in(self, url: str) -> HoldReason | None:
-        """Return the reason to hold a URL for its place or its shape."""
+        """Return the reason to hold a URL that the URL alone gives."""
         if not is_fetched(url):
             return HoldReason.SCHEME
         if url.count(":") > 1 and not is_web_port(Parts.of(url).port):
@@ -200,7 +200,7 @@ def is_fetched(url: str) -> bool:
 
 
 def spelled(reference: str, url: str) -> str:
-    """Return a link's spelling, made absolute: rules act on it, and not on the link's page."""
+    """Return a link's spelling as an absolute URL, so that the link's page does not matter."""
     bare = reference.strip()
     if is_fetched(bare[:8].lower()):
         return bare
@@ -243,9 +243,9 @@ def budgets_of(url: str, limits: TrapSettings, most: int | None = None) -> list[
     Args:
         url: as it is requested.
         limits: of the crawl.
-        most: URLs of its host; None: what the limits say.
+        most: the limit of URLs on its host; None takes that of ``limits``.
     """
-    # Without a limit, patterns are counted all the same: people may exclude one.
+    # Patterns without a limit are counted, too: people may exclude one.
     found = [(pattern(url), limits.max_per_pattern or NO_LIMIT, HoldReason.PATTERN_BUDGET)]
     per_host = limits.max_per_host if most is None else most
     if per_host:

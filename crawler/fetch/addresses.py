@@ -12,7 +12,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 _CONNECT_TO_PARTS = 4
 _CACHE_SECONDS, _CACHE_SIZE = 60.0, 20_000  # for answers of name servers
-_FAILURE_SECONDS = 1.0  # a host's first request need not ask again what was just answered
+_FAILURE_SECONDS = 1.0  # so that a host's first request need not repeat a failed look-up
 _Name = tuple[str, socket.AddressFamily]
 _Answer = list[ResolveResult] | socket.gaierror
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -174,7 +174,7 @@ class GuardedResolver(AbstractResolver):
 
 
 class SpecialBlock(NamedTuple):
-    """An entry of a registry."""
+    """A block of addresses, as IANA's registries list it."""
 
     block: str
     name: str
@@ -221,7 +221,7 @@ SPECIAL_BLOCKS = (
     SpecialBlock("3fff::/20", "documentation", "RFC 9637"),
 )
 
-# The smallest block that holds an address speaks for it.
+# The smallest block that holds an address decides about it.
 _BLOCKS = sorted(
     ((ipaddress.ip_network(row.block), row.reachable) for row in SPECIAL_BLOCKS),
     key=lambda row: row[0].prefixlen,

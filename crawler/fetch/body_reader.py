@@ -24,10 +24,10 @@ _MOST = 4 << 20  # bytes that large bodies have together, besides the one that n
 
 
 class RequestTime:
-    """Measures a request, and ends it when its time is over. It can be stopped meanwhile."""
+    """Measures a request, and ends it when its time is over. The clock can be stopped meanwhile."""
 
     def __init__(self, limit: float) -> None:
-        """Start with so many seconds."""
+        """Start the clock; the limit is in seconds."""
         self._start = time.monotonic()
         self._timeout = asyncio.timeout(limit)
 
@@ -47,7 +47,7 @@ class RequestTime:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start, without those for which it was stopped."""
+        """Seconds since the start, without those for which the clock was stopped."""
         return time.monotonic() - self._start
 
     @contextmanager
@@ -65,10 +65,10 @@ class RequestTime:
 
 
 class BodyRoom:
-    """Room for the large bodies of a crawl.
+    """A limit of memory for the large bodies of a crawl.
 
-    The visit that asked first, of those that are not over, never waits. So each gets its room in
-    the end, however large its body is, and no two wait for each other.
+    Of the visits under way, the one that asked first never waits. So each gets its room in the end,
+    however large its body is, and no two wait for each other.
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -79,7 +79,7 @@ class BodyRoom:
 
     @contextmanager
     def visit(self) -> Iterator[None]:
-        """Let the bodies that this task reads take room, which is free again afterwards."""
+        """Let the bodies that this task reads take room until the block ends."""
         visit = object()
         token = _VISIT.set((self, visit))
         try:
@@ -92,7 +92,7 @@ class BodyRoom:
                         changed.set_result(None)
 
     async def take(self, visit: object, size: int, time: RequestTime) -> None:
-        """Let a visit have so many bytes more, once there is room for them."""
+        """Give a visit so many more bytes, once there is room for them."""
         held = self._held
         held.setdefault(visit, 0)
         while visit is not next(iter(held)) and sum(held.values()) + size > self._most:
@@ -110,7 +110,7 @@ _VISIT: ContextVar[tuple[BodyRoom, object] | None] = ContextVar("_VISIT", defaul
 
 
 async def make_room(size: int, more: int, time: RequestTime) -> None:
-    """Wait for room in the visit of this task, if it is one and the body is large.
+    """Wait for room for a large body, if this task is a visit.
 
     Args:
         size: bytes of the body so far.
@@ -137,8 +137,8 @@ class BodyReader:
 
         Args:
             response: of which the head was read.
-            cut: read no more than the beginning of any body: one that was cut has more than so many
-                bytes. None reads the whole body, if it is wanted and not too long.
+            cut: stop reading any body beyond this number of bytes. None reads the whole body, if
+                it is wanted and not too long.
             time: of the request; it does not count how long a large body waits for room.
 
         Returns:
@@ -166,7 +166,7 @@ class BodyReader:
                 response.close()
                 break
             await make_room(size, len(part), time)
-        return body if whole is None else whole.getvalue(), None  # it shares the bytes
+        return body if whole is None else whole.getvalue(), None  # it copies nothing
 
     def _unwanted(self, response: aiohttp.ClientResponse) -> Unread | None:
         """Return why a body need not be read, as far as the headers tell."""

@@ -21,7 +21,7 @@ _FAULTS: tuple[tuple[tuple[type[BaseException], ...], Fault], ...] = (
     ((aiohttp.ServerDisconnectedError, aiohttp.ClientResponseError), Fault.PROTOCOL),
     ((aiohttp.ClientConnectionError, OSError), Fault.CONNECT),
 )
-# Answers of name servers that are final: no such name, or none of its addresses. Others may pass.
+# Final answers of name servers: no such name, or no address of it. Other faults may pass.
 _NO_ADDRESS = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 
@@ -38,7 +38,7 @@ def as_fetch_error(error: BaseException) -> FetchError:
 
 
 def _detail(cause: BaseException) -> str:
-    """Return in few words what happened; there are few such words, so that they can be counted."""
+    """Return what happened, in a few words from a small set, so that they can be counted."""
     if isinstance(cause, ssl.SSLCertVerificationError):
         return cause.verify_message.partition(",")[0].lower()
     if isinstance(cause, ssl.SSLError) and cause.reason:

@@ -51,7 +51,7 @@ class Client:
 
         Args:
             settings: limits, and where to connect to.
-            pacer: lets requests wait for their hosts, each as long as it must.
+            pacer: makes each request wait for its host.
             headers: makes the headers that the settings ask for; None makes none.
             notify: receives a sentence for people the first time that no socket is left.
 
@@ -64,7 +64,7 @@ class Client:
         self._pacer = pacer or Unpaced()
         self._limit = crawl.concurrency
         self._sockets = open_files.Sockets(open_files.for_requests())
-        self._notify: Callable[[str], None] | None = notify  # None: it has been told
+        self._notify: Callable[[str], None] | None = notify  # None once it was called
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
         self._proxies = Proxies(fetch.proxy)
         self._bodies = BodyReader(fetch)
@@ -86,12 +86,12 @@ class Client:
         guard = None if self._fetch.allow_private else self._resolver
         self._routes = ProxyRoutes(self._proxies, self._rules, guard, self._fetch.connect_timeout)
         self._session = self._opened(self._resolver)
-        # It looks up the names of proxies alone, which the user chose as those of --connect-to.
+        # It only looks up proxies. The user chose them, so no guard checks their addresses.
         self._proxied = self._opened(aiohttp.ThreadedResolver())
         return self
 
     def _opened(self, resolver: AbstractResolver) -> aiohttp.ClientSession:
-        """Open a session that looks up names in this way."""
+        """Open a session that looks up names with a resolver."""
         connector = aiohttp.TCPConnector(
             limit=self._limit,
             resolver=resolver,
@@ -169,8 +169,8 @@ class Client:
     ) -> Response:
         """Request one URL; read the whole body, or the beginning of it.
 
-        Where no socket is left, the connections that wait for further requests are closed, and the
-        request is tried again until it has one: no host is at fault.
+        If no socket is left, idle connections are closed, and the request is tried again until it
+        has a socket: no host is at fault.
         """
         await self._pacer.turn(url)  # no time limit counts this wait
         sent = self._request_headers.of(url, cookies, headers)
@@ -262,7 +262,7 @@ class Client:
 def _trusting(file: str) -> ssl.SSLContext:
     """Return a context that trusts the certificate authorities in a file, besides the system's.
 
-    Without a file, that of aiohttp does: each takes time and memory for all that it trusts.
+    Without a file, aiohttp's own context is used: another one would take time and memory.
 
     Raises:
         ValueError: naming the file.
@@ -280,11 +280,11 @@ def _trusting(file: str) -> ssl.SSLContext:
 
 
 class _ResponseHandler(ResponseHandler):
-    """Reads responses; of a body that is longer than its Content-Length, the length counts.
+    """Reads responses; a body that is longer than its Content-Length is cut to that length.
 
-    aiohttp refuses such bytes, and with them a whole response that comes in the same packet. So it
-    gets the head first. A body that is not HTTP fails at once: aiohttp notes the error for the
-    next head alone, and who reads the body would wait until the time of the request is over.
+    aiohttp refuses the extra bytes, and with them a whole response in the same packet. So it gets
+    the head first. A body that is not HTTP fails at once: aiohttp would report the error only to
+    the reader of the next head, and the body's reader would wait until the request times out.
     """
 
     def data_received(self, data: bytes) -> None:
@@ -299,7 +299,7 @@ class _ResponseHandler(ResponseHandler):
 
 
 class _AddressedResponse(aiohttp.ClientResponse):
-    """A response that knows its server's address: its connection may be reused after the body."""
+    """A response that notes its server's address, before its connection is used for another."""
 
     address = ""
 
@@ -312,7 +312,7 @@ class _AddressedResponse(aiohttp.ClientResponse):
 
 
 def _exchange(response: aiohttp.ClientResponse, *, proxied: bool) -> Exchange:
-    """Return what went over the wire besides the response; a proxy's address is not the host's."""
+    """Return what went over the wire besides the response, without the address of a proxy."""
     address = response.address if isinstance(response, _AddressedResponse) else ""
     address = "" if proxied else address
     return Exchange(to_text(response.reason or ""), address, response.request_info.headers)

@@ -26,7 +26,7 @@ class _Cookie(NamedTuple):
     value: str
 
     def is_for(self, scheme: str, host: str, path: str, now: float) -> bool:
-        """Return True if it goes with a request (RFC 6265 section 5.4)."""
+        """Return True if the cookie goes with a request (RFC 6265 section 5.4)."""
         if self.secure and scheme != "https":
             return False
         if host != self.domain and not (self.below and host.endswith(f".{self.domain}")):
@@ -94,7 +94,7 @@ def _cookie(line: str) -> _Cookie:
     """Return the cookie of a line.
 
     Raises:
-        ValueError: what is wrong with the line.
+        ValueError: saying what is wrong with the line.
     """
     fields = line.split("\t")
     if len(fields) != len(_FIELDS):

@@ -42,7 +42,7 @@ TRANSIENT = frozenset(
 )
 
 
-# Ends the reason of a URL that waits for as long as its server asked for.
+# The end of the reason of a URL that waits for as long as its server asked.
 WITH_RETRY_AFTER = " with Retry-After"
 
 
@@ -65,10 +65,10 @@ class FetchError(Exception):
         Args:
             fault: the reason.
             detail: more about it, for people. For `Fault.ROBOTS_UNREACHABLE` it is the `cause` of
-                the error that the request for robots.txt met.
+                the error of the request for robots.txt.
             retry_after: seconds to wait, if the server named them.
             busy: True if the server is overloaded, so that all its pages have to wait.
-            final: True if another try would end in the same way, although the fault may pass.
+            final: True if another try would fail, too, although such a fault often passes.
             retry_at: when the next try makes sense, in seconds since 1970; None leaves it to the
                 visit.
             asked: False if no request was sent: the answer was known from an earlier one.
@@ -84,7 +84,7 @@ class FetchError(Exception):
 
     @property
     def cause(self) -> str:
-        """What happened, in few words of which there are few: for counts, reports and the log."""
+        """What happened, in a few words from a small set: for counts, reports and the log."""
         if self.detail and self.fault in {Fault.CONNECT, Fault.SERVER}:
             return self.detail
         if self.detail and self.fault is Fault.TLS:

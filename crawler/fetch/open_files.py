@@ -1,7 +1,7 @@
 """Open files: how many a process may have, and how many of them are for connections.
 
-Each connection is one. What a crawl reads and writes besides, and those who watch it, have their
-own share, so that none of them takes the last one from another.
+Each connection is an open file. Requests, viewers of the live page, and all other files have a
+share each, so that none of them takes the last open file from another.
 """
 
 import errno
@@ -23,7 +23,7 @@ try:
 except ImportError:  # pragma: no cover - Windows has no such limit
     resource = None
 
-_MOST = 1 << 16  # for which we ask
+_MOST = 1 << 16  # open files that we ask the system for
 _OTHERS = 40  # files that are no connections: the store and its readers, a log, an archive, pipes
 _VIEWERS = 128  # connections to the live page, at most
 _SHORTAGES = tuple(f"[Errno {number}]" for number in (errno.EMFILE, errno.ENFILE))
@@ -90,10 +90,10 @@ class Sockets:
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return True if a request failed since this process or this machine had no open file left.
+    """Return True if a request failed because no open file was left, here or on the machine.
 
-    Where several addresses were tried, the numbers of their errors are in the text alone. A failed
-    look-up of a name does not tell; then we look whether a file can be opened.
+    If several addresses were tried, only the text has the numbers of their errors. A failed look-up
+    of a name has none at all, so we try to open a file.
     """
     cause = getattr(error, "os_error", error)
     if isinstance(cause, socket.gaierror):

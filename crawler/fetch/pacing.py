@@ -30,7 +30,7 @@ class Pacer(Protocol):
 
 
 class Unpaced:
-    """A pacer that never lets anybody wait."""
+    """A pacer that lets every request go at once."""
 
     async def turn(self, url: str) -> None:
         """Return at once."""
@@ -63,10 +63,10 @@ class PacedRequest(ClientRequest):
             pacer.sent(asked)
 
 
-# What the next request of a task waits for. A middleware would have to be made for each request.
+# The pacer and the URL of a task's next request. A middleware would be made for each request.
 _PACED: ContextVar[tuple[Pacer, str]] = ContextVar("_PACED", default=(Unpaced(), ""))
 
 
 def pace(pacer: Pacer, url: str) -> None:
-    """Let the next request of this task, whose URL is given as the crawl knows it, be paced."""
+    """Let the next request of this task wait for a pacer; the URL is as the crawl knows it."""
     _PACED.set((pacer, url))

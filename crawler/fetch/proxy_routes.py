@@ -14,7 +14,7 @@ from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, Guar
 from canonry.crawler.settings.proxies import Proxies
 
 PASSWORD_WANTED = 407  # a proxy's status (RFC 9110 section 15.5.8)
-_SECONDS, _MOST = 60.0, 10_000  # for names that cannot be looked up here
+_SECONDS, _MOST = 60.0, 10_000  # how long, and how many, failed look-ups are remembered
 
 
 class ProxyRoutes:
@@ -31,7 +31,7 @@ class ProxyRoutes:
 
         Args:
             proxies: of the settings.
-            rules: of ``--connect-to``; the hosts that they map are asked without a proxy.
+            rules: of ``--connect-to``; requests to the hosts that they map take no proxy.
             guard: looks up names; None checks nothing.
             longest: seconds that a look-up may take.
         """
@@ -59,7 +59,7 @@ class ProxyRoutes:
         return self._unknown.get(host, 0.0) > time.monotonic()
 
     async def _check(self, guard: GuardedResolver, host: str, port: int) -> None:
-        """Look up a name. Where only the proxy knows names, nothing can be checked."""
+        """Raise if a name has no allowed address. A name that only the proxy knows passes."""
         if self.hides(host):
             return
         try:
@@ -79,7 +79,7 @@ def by_way_of(proxy: str | None, scheme: str, headers: MutableMapping[str, str])
     Args:
         proxy: its URL, with a password or not.
         scheme: of the request. One over https goes through a tunnel.
-        headers: of the request; of one over http, the proxy reads its password in these.
+        headers: of the request; over http, they get the proxy's password.
     """
     if proxy is None:
         return {}

@@ -23,9 +23,9 @@ _Origin = tuple[str | None, str | None, str | None]  # scheme, host, port
 class RequestHeaders:
     """Makes the headers of requests.
 
-    Headers for all hosts go to the hosts in scope; of these, what may be a secret goes only to the
-    origins of the seeds, and never in the clear if the seed is https. So a redirect takes no
-    password along. Headers, cookies and passwords of a host's table go to that host.
+    Headers for all hosts go to the hosts in scope. Those that may be secret go only to the origins
+    of the seeds, and never in the clear if the seed is https. So a redirect takes no password
+    along. Headers, cookies and passwords of a host's table go to that host.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RequestHeaders:
             fetch: has headers for all hosts, and the name of a file of cookies.
             tables: have headers for single hosts.
             seeds: as they are requested.
-            in_scope: returns True if a URL is in the place of a seed.
+            in_scope: returns True if a URL is in the host, domain or directory of a seed.
             notify: receives sentences for people.
 
         Raises:
@@ -101,7 +101,7 @@ class RequestHeaders:
         return kept | self._jar.of(url, time.time()) | cookies_of(table.cookies or "")
 
     def _withhold(self, host: str) -> None:
-        """Tell once that a host does not get what may be a secret."""
+        """Report once that a host does not get the headers that may be secret."""
         names = ", ".join(self._secret)
         self._notify(
             f"canonry: {names} of --header is sent to the seeds' own hosts only, not to {host} and "
@@ -112,7 +112,7 @@ class RequestHeaders:
 
 
 def _trusted(seed: str) -> list[_Origin]:
-    """Return the origins that get what a seed gets: its own, and the same one over https."""
+    """Return the origins that may get secrets because of a seed: its own, and that over https."""
     parts = Parts.of(seed)
     own = (parts.scheme, parts.host, parts.port)
     secure = ("https", parts.host, None)

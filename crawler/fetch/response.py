@@ -47,6 +47,6 @@ class Get(Protocol):
         """Send one request; cookies and headers are sent along.
 
         Raises:
-            FetchError: if no complete response came. One whose body is not wanted is complete.
+            FetchError: if no complete response came. An unwanted body need not be complete.
         """
         ...

@@ -24,7 +24,7 @@ _STATUS = "status "
 _SLOW = 5.0  # seconds; a try that takes longer counts twice
 _SHORT = 1.0  # second: the longest first pause where no server has answered yet
 ALLOW_ALL = ""
-_LARGE = 1 << 16  # characters; such a file may take a while, so a thread reads it and asks it
+_LARGE = 1 << 16  # characters; larger files may take a while, so they are used in a thread
 
 
 class Verdict(NamedTuple):
@@ -64,7 +64,7 @@ class _Unreachable(NamedTuple):
 
 
 class RobotsStore(Protocol):
-    """Keeps robots.txt files beyond the process."""
+    """Keeps robots.txt files for later processes."""
 
     async def get_robots(self, origin: str) -> CachedRobots | None:
         """Return the record of an origin, or None."""
@@ -87,7 +87,7 @@ class RobotsChecker:
         pause: float = 0.0,
         retries: int = 3,
     ) -> None:
-        """Prepare.
+        """Start without any file.
 
         Args:
             get: fetches one URL; it may cut a body that has more than `MOST_READ` bytes.
@@ -95,7 +95,7 @@ class RobotsChecker:
             clock: returns seconds since 1970.
             agent: our product token.
             pause: seconds before a file that could not be reached is requested again; doubled
-                after each further failure. It is a second at most where no server answered at all:
+                after each further failure. If no server answered at all, it is a second at most:
                 many such hosts are gone, or have no https.
             retries: after so many, all URLs of the origin fail for an hour, without a request.
         """
@@ -140,7 +140,7 @@ class RobotsChecker:
         return () if known is None else known.rules.sitemaps
 
     def _raise_failure(self, origin: str) -> None:
-        """Raise the error of a failure, if no request is due or another visit sends it.
+        """Raise an origin's last failure if no retry is due, or another visit is making it.
 
         So a dead origin holds up no more than one visit at a time.
         """
@@ -156,7 +156,7 @@ class RobotsChecker:
         """Return an origin's rules, from the store or from the origin."""
         now = self._clock()
         failure = self._failures.get(origin)
-        if failure is not None and failure.until > now:  # another visit has just met it
+        if failure is not None and failure.until > now:  # another visit has just failed
             raise failure.error(failure.until)
         kept = await self._store.get_robots(origin)
         if kept is None or not _is_current(kept.expires_at, now):
@@ -262,12 +262,12 @@ def _is_current(expires_at: float, now: float) -> bool:
 
 
 def _unreachable(cause: str, **more: Any) -> FetchError:  # noqa: ANN401 - as `FetchError` takes it
-    """Return the error of all URLs whose robots.txt could not be read, for some cause."""
+    """Return the error of a URL whose robots.txt could not be read."""
     return FetchError(Fault.ROBOTS_UNREACHABLE, cause, **more)
 
 
 def _decode(body: bytes) -> str:
-    """Decode a file, in which bytes that are not UTF-8 become escapes.
+    """Decode a file; bytes that are not UTF-8 become escapes.
 
     A long file is cut after the last whole line within the limit.
     """

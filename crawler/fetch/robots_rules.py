@@ -1,7 +1,7 @@
 """The rules of a robots.txt (RFC 9309 section 2.2), for one crawler.
 
 Libraries for robots.txt follow search engines where these depart from the RFC; this follows the
-RFC. Reading a file takes linear time, and so does asking it about a URL, whatever it holds.
+RFC. To read a file, and to judge a URL by it, takes linear time, whatever the file holds.
 """
 
 import math
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from canonry.canon.syntax import Parts, percent
 
-# A line that counts. Beyond section 2.2, the usual misspellings are understood, and a space in the
-# place of the colon before a single word: it is plain what the site's owner wants. The first letter
-# tells the fields apart.
+# A line with a known field. Beyond section 2.2, usual misspellings are accepted, and so is a space
+# instead of the colon before a single word: what the owner means is plain. Fields differ in their
+# first letter.
 _LINE = re.compile(
     r"""^[ \t]*+
     ( user[- ]?agent
@@ -28,8 +28,8 @@ _LINE = re.compile(
 _AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = "uadcs"
 _TOKEN = re.compile(r"[A-Za-z_-]++|\*(?!\S)")  # section 2.2.1: the characters of a product token
 _ALL = "*"
-# What is encoded before a comparison: all but unreserved and reserved characters (section 2.2.2);
-# of these, "*" and "$", which a pattern can only write as "%2A" and "%24" (section 2.2.3).
+# Before a comparison, all but unreserved and reserved characters are encoded (section 2.2.2), and
+# so are "*" and "$", which a pattern can only write as "%2A" and "%24" (section 2.2.3).
 _RESERVED = (percent.GEN_DELIMS + percent.SUB_DELIMS).translate(dict.fromkeys(b"*$"))
 _ENCODED = percent.encoder(percent.UNRESERVED + _RESERVED)
 _OWN_PATH = "/robots.txt"
@@ -45,7 +45,7 @@ class _Pattern(NamedTuple):
 
     @classmethod
     def of(cls, path: str, *, allows: bool) -> "_Pattern":
-        """Split a path; a "$" that is not its last character is none of the special ones."""
+        """Split a path; a "$" is only special as its last character."""
         ends = path.endswith("$")
         pieces = tuple(_comparable(piece) for piece in path.removesuffix("$").split("*"))
         return cls(sum(map(len, pieces)) + len(pieces) - 1 + ends, allows, pieces, ends)
@@ -53,7 +53,7 @@ class _Pattern(NamedTuple):
     def matches(self, target: str) -> bool:
         """Return True if the pattern matches, beginning at the first octet.
 
-        The leftmost place is right for every piece: it leaves the most to those after it.
+        Each piece is looked for at its leftmost place, which leaves most to the pieces after it.
         """
         first, *others = self.pieces
         if not target.startswith(first):
@@ -71,7 +71,7 @@ class _Pattern(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line that counts: its field by its first letter, its value, and where it begins."""
+    """A line with a known field: the field's first letter, the value, and the line's offset."""
 
     field: str
     value: str
@@ -92,7 +92,7 @@ class RobotsRules:
     def __init__(
         self, rules: Iterator[tuple[str, bool]], delay: float | None, sitemaps: tuple[str, ...]
     ) -> None:
-        """Prepare.
+        """Sort the rules, the longest first.
 
         Args:
             rules: paths as in the file, and True where they are allowed.
@@ -115,7 +115,7 @@ class RobotsRules:
     def allow(self, url: str) -> bool:
         """Return True if a URL may be fetched.
 
-        The longest rule counts, and "allow" of two that are as long (section 2.2.2).
+        The longest rule decides; of two that are equally long, "allow" does (section 2.2.2).
         """
         target = _target_of(url)
         if target == _OWN_PATH:
@@ -159,7 +159,7 @@ def deciding_line(text: str, agent: str, url: str) -> DecidingLine | None:
         url: the URL.
 
     Returns:
-        The first of the lines that say the same; None if no line is about the URL.
+        The first, if several lines decide the same; None if no line is about the URL.
     """
     target = _target_of(url)
     if target == _OWN_PATH:
@@ -186,7 +186,7 @@ def _unified(text: str) -> str:
 
 
 def _lines_of(text: str) -> list[_Line]:
-    """Return the lines that count."""
+    """Return the lines with known fields."""
     return [
         _Line(line[1][0].lower(), (line[2] or line[3] or "").rstrip(" \t"), line.start())
         for line in _LINE.finditer(text)
@@ -219,7 +219,7 @@ def _rules_for(token: str, lines: list[_Line]) -> Iterator[_Line]:
 def _delays_for(token: str, lines: list[_Line]) -> Iterator[float]:
     """Yield the crawl delays for a token.
 
-    The RFC has no such line. One between user-agent lines is meant for those above it.
+    The RFC has no Crawl-delay. One between user-agent lines is meant for those above it.
     """
     applies, reads_names = False, False
     for field, value, _at in lines:

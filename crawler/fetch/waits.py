@@ -4,7 +4,7 @@ import random
 from email.utils import parsedate_to_datetime
 
 LONGEST = 86_400.0  # seconds; no server and no fault makes a URL wait for longer
-_JITTER = 0.25  # of a wait
+_JITTER = 0.25  # the largest random part that is added to a wait
 
 
 def seconds_to_wait(value: str | None, now: float) -> float | None:

@@ -42,9 +42,9 @@ def ask(
     policy: str | None = None,
     members: int = MEMBERS,
 ) -> URLAnswer:
-    """Return all that a store knows of a URL; a text that is no URL is refused, not raised.
+    """Return all that a store knows of a URL; for a text that is no URL, why it is refused.
 
-    It reads by keys and indexes only, so it is as fast in a store of any size.
+    This reads by keys and indexes only, so it is as fast in a store of any size.
 
     Args:
         connection: to a store.
@@ -176,7 +176,7 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
 
 
 def _because(state: State, reason: str | None, url: str) -> str | None:
-    """Return a reason as a sentence. That of a redirect is about its target."""
+    """Return a reason as a sentence. The reason of a redirect is about its target."""
     if reason is None:
         return None
     refused = {one.name.lower(): one.value for one in Reason}

@@ -1,4 +1,4 @@
-"""Hosts for people: queue, the delay and why, the last error, and what robots.txt says."""
+"""Hosts for people: the queue, the delay, the last error, and the state of robots.txt."""
 
 import msgspec
 from sqlalchemy import Connection
@@ -11,7 +11,7 @@ from canonry.storage.steering.host_list import HostRow, RobotsState
 from canonry.storage.timestamps import Moment, iso
 
 ORDERS = host_list.ORDERS
-_NOTABLE = 10.0  # seconds; every host waits for its delay
+_NOTABLE = 10.0  # seconds beyond the delay; shorter waits are not shown
 
 
 class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ def hosts_of(
     after: str = "",
     most: int = 50,
 ) -> HostListing:
-    """Return a page of hosts; the other arguments are those of `host_list.hosts_in`.
+    """Return a page of hosts.
 
     Args:
         connection: to a store.

@@ -33,7 +33,7 @@ from canonry.storage.rows import host_rows
 from canonry.storage.rows.budgets import rank_of
 from canonry.storage.timestamps import iso
 
-_SEEDS = 5  # that are shown
+_SEEDS = 5  # seeds that are shown
 
 
 class Question(NamedTuple):
@@ -159,7 +159,7 @@ def rules(question: Question, represented_by: str) -> list[RuleFacts]:
 def gone_names(question: Question, found: Sequence[RuleFacts]) -> list[str]:
     """Return the other names of a held URL's page that answered 404 or 410, the latest first.
 
-    Once enough of them have, the rest are not asked; the URL is held for the last of them.
+    Once enough names have answered so, the others are held without a request.
 
     Args:
         question: about the URL.

@@ -1,4 +1,4 @@
-"""The last crawl into a store: its settings, its seeds and its policy, as its job says them."""
+"""The last crawl into a store: its settings, its seeds and its policy, as stored in its job."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +21,7 @@ from canonry.storage.reading import known_url
 from canonry.storage.rows import urls
 from canonry.storage.sql.stored_json import stored_json
 
-# What these keys hold is not in a job.
+# Jobs are stored without the values of these keys.
 _SECRET = frozenset({"headers", "basic_auth", "cookies", "proxy"})
 
 
@@ -42,7 +42,7 @@ class LastCrawl(NamedTuple):
 
 
 def last_crawl(connection: Connection) -> LastCrawl | None:
-    """Return the last crawl; None if no crawl has used the store, but a dedup."""
+    """Return the last crawl; None if the store has none, as after a dedup."""
     row = known_url.last_crawl(connection)
     if row is None:
         return None
@@ -63,8 +63,8 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
 def _settings(stored: Mapping[str, Mapping[str, Any]]) -> Settings:
     """Return the settings of a job, which an earlier version may have written.
 
-    Keys that are not known today are left out, and so are those of which a job has only "***";
-    those that were not known then have their defaults.
+    Keys that are unknown today, and those of which a job has only "***", are left out. Newer keys
+    have their defaults.
     """
     known = {
         field.name: _usable(stored.get(field.name, {}), field.type)
@@ -119,7 +119,7 @@ def limits_of(
 ) -> URLFilter | None:
     """Return the URL filter of a crawl, with its scope; None if its seeds cannot be read.
 
-    If lists had seeds, all hosts count as those of seeds: the store does not keep the lists.
+    If lists had seeds, all hosts are in scope: the store does not keep the lists.
     """
     limits = crawl.settings.crawl
     kind = "any" if crawl.listed else limits.scope

@@ -18,7 +18,7 @@ from canonry.storage.reading import known_merges
 from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge, MergedLink
 from canonry.storage.timestamps import iso
 
-# What merges URLs besides the rules of the policy, each with a sentence and what it follows.
+# What merges URLs besides the rules of the policy, each with a sentence and its source.
 KINDS = MappingProxyType(
     {
         "redirect": (
@@ -48,8 +48,8 @@ class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     rule: str  # its name; or redirect, canonical, learned, content
     count: int  # of what was merged: all, or among the latest `looked_at`
     of: str  # what is counted: links, URLs or pages
-    seen: int | None  # permanent redirects, or canonical links, merging or not; None: others
-    looked_at: int | None  # the latest of these, of which it was found out; None: others
+    seen: int | None  # permanent redirects, or canonical links, merging or not; None: other rules
+    looked_at: int | None  # the latest of these, which were checked; None: other rules
     why: str  # one sentence
     cites: str | None  # the section that it follows
     lossless: bool | None  # None: it is no rule of the policy
@@ -86,12 +86,12 @@ class MergedBy(msgspec.Struct, frozen=True, kw_only=True):
     """A rule with its latest merges."""
 
     rule: MergeLine
-    example: list[str]  # of the table of rules: before, after; empty for what is no such rule
+    example: list[str]  # before and after, from the table of rules; empty for others
     merges: list[MergeFacts]
 
 
 class Merges(msgspec.Struct, frozen=True, kw_only=True):
-    """All rules that merged something, those first that merged most."""
+    """All rules that merged something; those that merged most come first."""
 
     links: int  # that rules of the policy merged; a link that needed several counts once
     temporary_redirects: int  # which merge nothing
@@ -137,7 +137,7 @@ def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
     links: Counter[str] = Counter()
     shown: dict[str, MergedLink] = {}
     examples = known_merges.example_of_each(connection)
-    for rules in sorted(sets, key=lambda rules: rules.count("+")):  # those that needed few first
+    for rules in sorted(sets, key=lambda rules: rules.count("+")):  # the smallest first
         for name in rules.split(" + "):
             links[name] += sets[rules]
             if rules in examples:
@@ -163,9 +163,9 @@ def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
 
 
 def _of_kinds(connection: Connection) -> list[MergeLine]:
-    """Return what merged URLs besides: redirects, canonical links, learned rules, content.
+    """Return what else merged URLs: redirects, canonical links, learned rules, content.
 
-    Whether a redirect or a canonical link merges is found out for the latest ones.
+    Only for the latest redirects and canonical links is it checked whether they merge URLs.
     """
     found = known_merges.kind_counts(connection)
     numbers = {
@@ -234,7 +234,7 @@ def _merges_by(
 
 
 def _of_url(connection: Connection, canonicalizer: Canonicalizer, found: LatestMerge) -> MergeFacts:
-    """Return a merge by an answer, or by a learned rule."""
+    """Return a merge by a redirect, a canonical link, content or a learned rule."""
     learned: list[LearnedName] = []
     if found.kind == "rule":
         learned = rules_between(connection, canonicalizer, found.url, found.same_as)

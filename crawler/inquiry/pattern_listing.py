@@ -77,7 +77,7 @@ def patterns_of(
 
 
 def preview(connection: Connection, text: str) -> ExclusionPreview:
-    """Return what it would do to exclude a pattern.
+    """Return what the exclusion of a pattern would hold.
 
     Args:
         connection: to a store.
@@ -113,7 +113,7 @@ def said(found: ExclusionPreview) -> str:
 
 
 def pattern_named(text: str) -> URLPattern:
-    """Return the pattern that a text is, or that the URL has which it is.
+    """Return the pattern that a text means: the text itself, or that of a URL.
 
     Raises:
         SettingsError: if it is neither.

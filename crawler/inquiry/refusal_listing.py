@@ -1,4 +1,4 @@
-"""What is held or has failed, for people: how many for each reason, and what would let them go."""
+"""Held and failed URLs for people: how many for each reason, and what would release them."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,9 @@ from canonry.storage.steering.releases import Refusal
 from canonry.storage.timestamps import Moment, iso
 
 _EXAMPLES = 3
-_WITH_EXAMPLES = 30  # reasons; of rare ones the number is enough
-# These are not released one reason at a time: what holds them has a command of its own, or they
-# are no URLs that a crawl can fetch.
+_WITH_EXAMPLES = 30  # reasons; for rarer ones the number is enough
+# URLs are not released by these reasons: another command lifts the reason, or no crawl can fetch
+# them.
 _KEPT = frozenset(
     reason.label
     for reason in (
@@ -56,7 +56,7 @@ class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The URLs of one reason, a page of them."""
+    """A page of the URLs of one reason."""
 
     about: RefusalAnswer
     urls: list[RefusedURLAnswer]

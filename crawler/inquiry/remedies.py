@@ -55,7 +55,7 @@ def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger numbe
 
 
 def setting_of(reason: str, url: str, settings: Settings) -> str:
-    """Return the setting that limits the number of URLs like one.
+    """Return the setting of a budget that a URL counts against.
 
     Args:
         reason: ``pattern-budget``, ``host-budget`` or ``domain-budget``.

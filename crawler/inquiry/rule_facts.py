@@ -21,12 +21,12 @@ from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
 from canonry.storage.timestamps import Moment, iso
 
-_COUNTED = 10_000  # rules of a state; of more, it is said that there are more
-_LOOKED_AT = 20_000  # URLs of the hosts of a list
+_COUNTED = 10_000  # rules of a state; beyond that, the answer is "or more"
+_LOOKED_AT = 20_000  # URLs on all hosts of a list together
 _ALL = 1 << 60
-_AT_ONCE = 5_000  # held URLs
+_AT_ONCE = 5_000  # held URLs that rules are applied to in one call
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
-_HELD = 5  # that are shown
+_HELD = 5  # held URLs that are shown
 _DIGITS = 19  # of the largest number that a database has, about
 _SOURCES = ("content", "own-word", "mined")  # as the ledger numbers them
 
@@ -125,7 +125,7 @@ class RuleListing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_state(connection: Connection, state: str, most: int, after: str = "") -> RuleListing:
-    """Return the rules of a state, those first that spare most.
+    """Return the rules of a state; those that spare the most fetches come first.
 
     Args:
         connection: to a store.
@@ -134,7 +134,7 @@ def in_state(connection: Connection, state: str, most: int, after: str = "") -> 
         after: `RuleListing.more` of the part before; "" for the first part.
 
     Raises:
-        LookupError: if ``after`` is none.
+        LookupError: if ``after`` cannot be a `RuleListing.more`.
     """
     spared, _, last = after.partition("-")
     if after and not (spared.isdecimal() and spared.isascii() and len(spared) < _DIGITS):
@@ -148,7 +148,7 @@ def in_state(connection: Connection, state: str, most: int, after: str = "") -> 
 
 
 def of_host(connection: Connection, host: str, most: int) -> RuleListing:
-    """Return the rules of a site, in all states, those first that spare most."""
+    """Return the rules of a host by state; in each, those that spare the most come first."""
     found = rule_rows.of_hosts(connection, [host], RULE_STATES)
     found.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, rule.id))
     return _listing(connection, found[:most], host=host)
@@ -176,15 +176,15 @@ def _listing(
 def count_spared(
     connection: Connection, rules: Collection[TrackedRule], most: int = _ALL
 ) -> set[str]:
-    """Count the URLs that are held now because of rules, and so not fetched: each rule's `spared`.
+    """Set the `spared` of each rule: the number of URLs that are held now because of it.
 
     Args:
         connection: to a store.
         rules: in any state.
-        most: how many of the URLs of their hosts are looked at, each host's first ones.
+        most: how many URLs are looked at, the first ones of each host.
 
     Returns:
-        The ids of the rules that may hold more.
+        The ids of the rules that may hold more URLs.
     """
     for rule in rules:
         rule.spared = 0
@@ -205,7 +205,7 @@ def count_spared(
         while part := list(islice(held, _AT_ONCE)):
             made = in_force.rewrite_all_held([one.url for one in part])
             for one, own in zip(part, made, strict=True):
-                # If no rule changes it, those hold it that change what represents it.
+                # If no rule changes the URL, those that change its representative hold it.
                 found = own if own and own.rules else in_force.rewrite_held(one.represented_by)
                 for name in found.rules if found else ():
                     if name in acting:
@@ -246,7 +246,7 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
 
 
 def standing_in(connection: Connection, rule: TrackedRule) -> Standing:
-    """Return where a rule stands in a store."""
+    """Return what a stored rule lacks until it acts, or what would end it."""
     turned = opposite(rule.rewrite)
     stored = [rule, *(r for r in rule_rows.with_ids(connection, [turned.id]) if r.id != rule.id)]
     one, *against = evidence_of(connection, stored)
@@ -272,7 +272,7 @@ def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:
 
 
 def instead_of(connection: Connection, pairs: Collection[PairFacts]) -> list[str]:
-    """Return for pairs that speak against a rule, what the first URL of each is, for people."""
+    """Return in words what the first URL of each pair is, for pairs that speak against a rule."""
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
     return [
         _instead(*(_side(connection, canonicalizer, url) for url in (pair.url, pair.found)))
@@ -281,7 +281,7 @@ def instead_of(connection: Connection, pairs: Collection[PairFacts]) -> list[str
 
 
 def _instead(one: PageSide, other: PageSide) -> str:
-    """Return in words what a URL is, in place of what a rule has predicted."""
+    """Return in words what a URL is, instead of what a rule has predicted."""
     if one.redirects_to is not None:
         return f"redirects to {one.redirects_to}"
     if one.url == other.url:

@@ -1,4 +1,4 @@
-"""Learned rules for people: by the URLs that they made one, the URLs they hold, and in lists."""
+"""Learned rules for people: those that merged two URLs, what a rule holds, and lists of rules."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,8 +19,8 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.learned.host_urls import HeldName
 from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
 
-_SOME = 32  # held URLs at once, at most, for which it is found what rules make of them
-# What spares fetches now, what may do so next, and what people should not try again.
+_SOME = 32  # held URLs that rules are applied to in one call, at most
+# The order of lists: rules that act first, candidates last.
 STATE_ORDER: tuple[RuleState, ...] = (
     "active",
     "suspended",
@@ -31,7 +31,7 @@ _HARMLESS = frozenset({"candidate"})  # spare nothing, and nothing went wrong
 
 
 class RuleNames:
-    """Names rules of a store. Without rules in force, the store's policy is not needed."""
+    """Finds the rules that merged URLs. While no rule is in force, no policy is needed."""
 
     def __init__(self, connection: Connection, policy: str | None = None) -> None:
         """Load the rules that are active or suspended.
@@ -72,9 +72,9 @@ class RuleNames:
 def held_by(
     rule: TrackedRule, names: Iterable[HeldName], in_force: RulesInForce
 ) -> Iterator[HeldName]:
-    """Yield the held URLs by which a rule is tested: it makes them equal to others.
+    """Yield the held URLs that a rule makes equal to others: these can test it.
 
-    Mostly one of the first will do, so at first it is one, and then more and more at once.
+    Callers mostly need one of the first, so the first group is one URL, and later ones grow.
     """
     left, size = iter(names), 1
     while some := list(islice(left, size)):
@@ -86,7 +86,7 @@ def held_by(
 
 
 def _changes_the_other(rule: TrackedRule, one: HeldName, in_force: RulesInForce) -> bool:
-    """Return True if a rule makes a held name of the URL that represents it."""
+    """Return True if a rule changes what represents a held URL, and makes the two equal."""
     other = one.represented_by
     return _uses(rule, in_force.rewrite_held(other)) and (
         _made(rule, other, in_force) == _made(rule, one.url, in_force)
@@ -94,7 +94,7 @@ def _changes_the_other(rule: TrackedRule, one: HeldName, in_force: RulesInForce)
 
 
 def _made(rule: TrackedRule, url: str, in_force: RulesInForce) -> str:
-    """Return what a rule makes of a URL if there is no other one."""
+    """Return what a rule alone makes of a URL."""
     parts = Parts.of(in_force.identity(url))
     return str(FAMILIES[rule.rewrite.family].apply(parts, rule.rewrite))
 
@@ -114,8 +114,8 @@ class ListedRule(NamedTuple):
 def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[ListedRule]:
     """Return rules in the order in which people read them.
 
-    A rule for a part of a site is folded into the rule that says the same for the whole site,
-    unless its state tells something else.
+    A rule for a part of a site is folded into the rule that says the same for the whole site, if it
+    has the same state or is a candidate.
 
     Args:
         rules: of any state.

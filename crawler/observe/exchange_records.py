@@ -1,7 +1,7 @@
 """The records of an exchange in a WARC file: a response, or a revisit, and its request.
 
-They are warcio's, and every header is given: it would make those that are missing by itself, with
-more passes over the body and many over the headers, which takes longer than compression.
+warcio makes the records, but every header is passed to it. To make the missing ones, it would pass
+over body and headers again and again, which takes longer than compression.
 """
 
 import io
@@ -24,7 +24,7 @@ _is_secret = lru_cache(64)(is_secret)  # requests have the same few
 
 
 class Written(NamedTuple):
-    """The record that has a body."""
+    """The earlier record that has a body."""
 
     url: str
     date: str
@@ -36,7 +36,7 @@ def payload_digest(body: bytes) -> bytes:
 
 
 def _named(digest: bytes) -> str:
-    """Return a digest as records have it."""
+    """Return a digest as it is written in records."""
     return f"sha1:{b32encode(digest).decode()}"
 
 

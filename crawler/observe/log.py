@@ -98,14 +98,14 @@ class Log:
         os.close(self._file)
 
     def _line(self, event: str) -> LogLine:
-        """Return a line that says only when, who and what."""
+        """Return a line that has only the time, the worker and the event."""
         return LogLine(time=round(time.time(), 3), worker=self._worker, event=event)
 
     def _write(self, line: LogLine) -> None:
         """Write a line at once, into a new file if log rotation has moved the old one away.
 
         Raises:
-            StoreError: if it cannot be written: a log with gaps would say nothing of them.
+            StoreError: if it cannot be written: nothing would show the gap in the log.
         """
         if self._path != "-" and not Path(self._path).exists():
             os.close(self._file)

@@ -9,7 +9,7 @@ from canonry.storage.samples import StoreSample
 
 _SPAN = 10.0  # seconds
 SPAN = 10.0  # seconds, of the rate that is shown
-LONG = 120.0  # of the rates that forecast: twice the longest usual delay
+LONG = 120.0  # seconds, of the rates for the time left: twice the longest usual delay
 _DAY = 86_400
 
 
@@ -42,7 +42,7 @@ class Progress:
 
 
 def total(several: Iterable[Progress]) -> Progress:
-    """Return the sum of several workers on one store; "queued" is of the store, so its maximum."""
+    """Return the sum of several workers; of "queued", which counts the store, the maximum."""
     sum_ = Progress()
     for one in several:
         for field in fields(Progress):
@@ -77,7 +77,7 @@ class Rate:
 
 
 class Speed(NamedTuple):
-    """How long a run takes so far, in seconds, and what it does in each."""
+    """How long a run has taken so far, in seconds, and what it does per second."""
 
     seconds: float
     pages: float  # fetched, or found unchanged

@@ -138,7 +138,7 @@ class WarcArchive:
             self._file.flush()
 
     def _write(self, response: Response) -> None:
-        """Write the records of a response; of a body that was written before, a revisit."""
+        """Write the records of a response; a body that was written before becomes a revisit."""
         self._begin_file()
         date = self._writer.curr_warc_date()
         digest = payload_digest(response.body)
@@ -179,4 +179,4 @@ class WarcArchive:
             self._file = None
             (self._folder / f"{self._name}.open").rename(self._folder / self._name)
             sync_folder(self._folder)
-            sync_folder(self._folder.parent)  # which may be where we made it
+            sync_folder(self._folder.parent)  # the folder itself may be new

@@ -1,4 +1,4 @@
-"""Bodies: their fingerprints, made beside the event loop; and what is kept of those not read."""
+"""Bodies: their fingerprints, made in a thread, and the outcomes of those that were not read."""
 
 import asyncio
 import hashlib
@@ -14,13 +14,13 @@ from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import UNREAD
 
 _DIGEST = 16  # bytes
-_SMALL = 1 << 13  # bytes, which take less time than the way to the thread
+_SMALL = 1 << 13  # bytes; smaller bodies take less time than a switch to the thread
 _THREAD = ThreadPoolExecutor(1, "canonry-fingerprints")
 _REASONS = (HoldReason.OTHER_TYPE.label, Fault.TOO_LARGE.label)
 
 
 class Fingerprint(NamedTuple):
-    """What tells whether two bodies are the same, or say the same."""
+    """Tells whether two bodies have the same bytes, or similar text."""
 
     digest: bytes
     blocks: bytes | None = None  # of its text; None: not asked for, or it is no text
@@ -36,9 +36,9 @@ class _Asked(NamedTuple):
 
 
 class Fingerprints:
-    """Makes the fingerprints of bodies on a thread: of all that wait, at once.
+    """Makes the fingerprints of bodies in a thread, those of all waiting bodies in one call.
 
-    To pass each body to the thread alone would take as long as half of them take there.
+    To pass each body alone would take half as long as the fingerprints themselves.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ def _of(body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
 
 
 def unread_in(status: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many pages of a store answered and were not read, by reason.
+    """Return how many pages of a store answered but were not read, by reason.
 
     Args:
         status: what the store holds, as `report.status` returns it. Its counts of
@@ -116,8 +116,8 @@ def unread_outcome(
 ) -> Outcome:
     """Return the outcome of a response whose body was not read.
 
-    It is held for its type, until that is wanted, or has failed for its size. It has no ETag: a
-    later request has to get the body.
+    The URL is held for its media type, or has failed for its size. No ETag is stored: a later
+    request has to get the body.
     """
     too_large = unread.reason == Fault.TOO_LARGE.label
     page = Page(

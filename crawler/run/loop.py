@@ -24,8 +24,8 @@ from canonry.storage.records import NOFOLLOW, NOT_A_PAGE
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _LISTS = frozenset({"text/plain", "text/xml", "application/xml"})
-_SEEDS = 10  # without links, of which that is told
-_FAULTS_IN_A_ROW = 10  # of our own: then the pages are not the cause
+_SEEDS = 10  # seeds without links, which are reported one by one
+_FAULTS_IN_A_ROW = 10  # of our own; so many do not come from single pages
 
 
 class Crawl:
@@ -49,10 +49,10 @@ class Crawl:
             store_session: leases, records and learns.
             visitor: fetches.
             settings: the limits.
-            turns: of no hosts yet; the client tells them when requests are sent.
+            turns: still without hosts; the client tells them when requests are sent.
             notify: receives sentences for people.
             clock: seconds since 1970.
-            address_of: returns the address of a host, None for one that it shares with nobody.
+            address_of: returns the address of a host; None if no other host shares it.
             log: gets a line for each outcome.
         """
         self._store_session = store_session
@@ -134,7 +134,7 @@ class Crawl:
                 self._recorder.put(outcome)
 
     def _tell_of_no_links(self, seed: Outcome) -> None:
-        """Say why nothing follows from a seed that was fetched; of many seeds, for a few."""
+        """Report why a fetched seed led to no links; of many such seeds, only the first ones."""
         self._without_links += 1
         if self._without_links > _SEEDS:
             return
@@ -170,8 +170,8 @@ class Crawl:
     def _survives(self, url: str, error: Exception) -> bool:
         """Report a fault of our own; return False if it ends the run.
 
-        A crawl of days must not end for one page, nor every resumed run for the same page. The
-        store's errors and many faults in a row do end it.
+        One page must not end a crawl of days, nor each resumed run. The store's errors and many
+        faults in a row do end it.
         """
         self._faults += 1
         if isinstance(error, StoreError) or self._faults >= _FAULTS_IN_A_ROW:
@@ -197,7 +197,7 @@ class Crawl:
 
 
 def _leads_nowhere(outcome: Outcome) -> bool:
-    """Return True if a seed answered, and no URL was found in it that may be followed."""
+    """Return True if a seed gave a page (status 200) without links to follow."""
     page = outcome.page
     if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
         return False

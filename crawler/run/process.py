@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Protocol
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_EVERY = 1 << 25  # bytes of pages; it takes some milliseconds
-_ALONE = 1 << 19  # bytes of one object, from which on it gets pages of its own
+_EVERY = 1 << 25  # bytes of web pages; to return memory takes some milliseconds
+_ALONE = 1 << 19  # bytes; larger objects get memory pages of their own
 _M_MMAP_THRESHOLD = -3  # in glibc's malloc.h
-_SET_BACK = 1.0  # seconds; less is the daily correction of a clock
+_SET_BACK = 1.0  # seconds; less is an ordinary correction of a clock
 
 
 class Stoppable(Protocol):
@@ -59,13 +59,13 @@ def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
 
 
 class FreedMemory:
-    """Returns memory to the system each time when so many bytes of pages were done with."""
+    """Returns freed memory to the system, after every `_EVERY` bytes of web pages."""
 
     def __init__(self) -> None:
-        """Find the function of the C library that does so; glibc has one.
+        """Set up the allocator of the C library, if that is glibc.
 
-        Large objects get pages of their own, and give them back at once. By itself, glibc ends
-        this after the first of them: the next ones then leave gaps between smaller ones.
+        Large objects get memory pages of their own, which return to the system at once. By default,
+        glibc ends this after the first of them: later ones leave gaps between small objects.
         """
         if (choose := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
             choose(_M_MMAP_THRESHOLD, _ALONE)
@@ -87,10 +87,10 @@ def _malloc_trim() -> Callable[[int], int] | None:
 
 
 class SteadyClock:
-    """Follows the system's clock, but goes on at its own pace where that is set back.
+    """Follows the system's clock, but runs on steadily if that is set back.
 
-    So the pauses of hosts, retries and leases, which are moments of this clock, end when they
-    should. A clock that is set forward is followed: a machine that slept has really waited.
+    So pauses of hosts, waits for retries, and leases end on time. A clock that is set forward is
+    followed: a machine that slept has really waited.
     """
 
     def __init__(self) -> None:

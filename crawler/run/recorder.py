@@ -30,11 +30,11 @@ class Recorder:
         clock: Callable[[], float],
         log: Log | None,
     ) -> None:
-        """Bind the store, and the scheduler that learns what was recorded.
+        """Bind the store, and the scheduler that is told what was recorded.
 
         Args:
             store_session: records.
-            scheduler: gets the URLs back that are recorded, and what was learned.
+            scheduler: is told which URLs are recorded, and what was learned.
             known: learns which links need no claim any more.
             clock: seconds since 1970.
             log: gets a line for each outcome.
@@ -76,7 +76,7 @@ class Recorder:
                 await self._record(group)
 
     async def record_links(self, links: Sequence[Candidate]) -> int:
-        """Record links before their page, whose URL stays queued; return how many are new.
+        """Record links of a page that is not recorded yet; return how many are new.
 
         Raises:
             StoreError: when the store cannot be written.
@@ -105,7 +105,7 @@ class Recorder:
         self.refresh()
 
     def count_probe(self) -> None:
-        """Count a request for learning alone: it has no outcome that is recorded."""
+        """Count a request for learning alone, of which no outcome is recorded."""
         self.progress.probes += 1
 
     def refresh(self) -> None:

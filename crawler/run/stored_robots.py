@@ -1,4 +1,4 @@
-"""Robots files in the store, for the checker of robots.txt; called on the writer thread."""
+"""The robots.txt files in the store, read and written on the writer thread."""
 
 from canonry.storage import Store
 from canonry.storage.records import CachedRobots

@@ -1,4 +1,4 @@
-"""Vain retries: what server errors have in common, and which retries make no sense any more."""
+"""Vain retries: after a server error, which URLs are not worth another request."""
 
 from collections import Counter
 
@@ -6,20 +6,20 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import pattern
 from canonry.storage import Queued
 
-_ENOUGH = 3  # retries in vain in a directory
-_ON_HOST = 12  # in all directories of a host
-# While a URL waits, its host has to answer others: else the whole host may be down. What was on its
-# way when a URL failed first may be answered yet.
+_ENOUGH = 3  # vain retries in a directory, after which none is made there
+_ON_HOST = 12  # the same in all directories of a host
+# A failed retry is in vain only if its host answered so many other URLs meanwhile: else the whole
+# host may be down. First retries need more, as some answers belong to earlier requests.
 _ANSWERS, _ON_THEIR_WAY = 1, 20
 _MOST = 65_536  # URLs that are remembered, some 10 MB
 
 
 class VainRetries:
-    """What retries of this run were worth, by host and by directory.
+    """Counts the retries of this run that were in vain, by host and by directory.
 
-    Servers fail for a time, or always under some paths. Where retries have cured nothing although
-    the host answers others, URLs that fail are not retried. As long as that is not known, only a
-    few of those that wait are requested each time, and all of them once more at last.
+    A server may fail for a time, or always under some paths. Where retries never succeed although
+    the host answers other URLs, none is made any more. Until that is known, retries are put off
+    while others in their directory fail; only a URL's last retry is never put off.
     """
 
     def __init__(self, pause: float, retries: int) -> None:
@@ -31,8 +31,8 @@ class VainRetries:
         """
         self._pause = pause
         self._retries = retries
-        self._answers: dict[str, int] = {}  # by host that had a server error
-        self._failed: dict[int, int] = {}  # by row: the answers of its host before its last error
+        self._answers: dict[str, int] = {}  # since its first server error, by host
+        self._failed: dict[int, int] = {}  # by row: `_answers` of its host at its last error
         self._latest: dict[str, list[float]] = {}  # by directory: when retries failed last
         self._vain: Counter[str] = Counter()
         self._cured: set[str] = set()
@@ -47,7 +47,7 @@ class VainRetries:
             self._latest.pop(_directory(queued.url), None)
 
     def failed(self, queued: Queued, now: float) -> None:
-        """Note a server error. It is no overload, and the server names no time to wait."""
+        """Note a server error that is no overload and names no time to wait."""
         if len(self._failed) >= _MOST:
             for memory in (self._answers, self._failed, self._latest, self._vain, self._cured):
                 memory.clear()
@@ -68,12 +68,12 @@ class VainRetries:
         )
 
     def is_premature(self, queued: Queued, now: float) -> bool:
-        """Return True if a URL's next retry would fail: some of its kind have done so just now."""
+        """Return True if a retry is to be put off: others in its directory failed just now."""
         latest = self._latest.get(_directory(queued.url), [])
         is_recent = len(latest) == _ENOUGH and 0.0 <= now - latest[0] < self._pause
         return is_recent and queued.row in self._failed and queued.attempts < self._retries
 
 
 def _directory(url: str) -> str:
-    """Return the host and the directory of a URL, with blanks for numbers and ids."""
+    """Return the host and the directory of a URL, with "*" for numbers and ids."""
     return pattern(url).rpartition("/")[0] + "/"

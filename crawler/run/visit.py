@@ -67,7 +67,7 @@ class Visitor:
 
     @property
     def known(self) -> KnownLinks:
-        """The links that need no claim, which the recorder learns."""
+        """The links that need no claim; the recorder adds to them."""
         return self._links.known
 
     async def visit(
@@ -96,15 +96,15 @@ class Visitor:
     async def probe(
         self, probe: Probe, slow_down: SlowDown, note_request: NoteRequest
     ) -> Outcome | None:
-        """Fetch a URL for the learning alone; return the page that came with a 200.
+        """Fetch a URL for learning alone; return its page if the status is 200.
 
         Args:
             probe: the URL; it is its host's turn.
             slow_down: as for `visit`.
-            note_request: is called for each request but that for robots.txt, answered or not.
+            note_request: is called before each request, except those for robots.txt.
 
         Returns:
-            The outcome with the page; None where the host says in some way that there is none.
+            The outcome with the page; None if there is no such page.
         """
         try:
             if not await self._is_allowed(probe.url, slow_down):
@@ -118,14 +118,14 @@ class Visitor:
         return outcome if page is not None and page.status == OK else None
 
     async def _is_allowed(self, url: str, slow_down: SlowDown) -> bool:
-        """Return True if robots.txt allows a URL. What it says of the pace is obeyed either way."""
+        """Return True if robots.txt allows a URL; obey its crawl delay in any case."""
         verdict = await self._robots.check(url)
         if verdict.delay is not None:
             slow_down(verdict.delay)
         return verdict.allowed
 
     def _with_sitemaps(self, outcome: Outcome) -> Outcome:
-        """Add the sitemaps that the host's robots.txt names, once: they are links like others."""
+        """Add the sitemaps that robots.txt names to the links, once for each origin."""
         queued = outcome.queued
         origin = origin_of(queued.url)
         if origin in self._listed or not self._reads_sitemaps:
@@ -148,7 +148,7 @@ class Visitor:
     ) -> Outcome:
         """Fetch a URL, and follow redirects to the very same resource.
 
-        The target of such a redirect is known, so as a link it would never be fetched.
+        The target of such a redirect has the URL's own key, so the store would never queue it.
         """
         own = self._url_filter.canonicalizer(queued.url).key
         url = queued.url
@@ -185,10 +185,10 @@ class Visitor:
     async def _redirected(
         self, queued: Queued, response: Response, hops: list[Hop], target: Candidate | RefusedLink
     ) -> Outcome:
-        """Return the outcome of a redirect to another resource, or to none.
+        """Return the outcome of a redirect to another resource, or to a refused target.
 
-        Its body may have links, too. A link to the redirect's target is left out: as a link, the
-        target would escape the limit on redirects in a row.
+        The response may have links, too. A link to the target is left out: as a link, the target
+        would escape the limit on redirects in a row.
         """
         found = await self._links.find(queued, response)
         if isinstance(target, Candidate):
@@ -284,7 +284,7 @@ class Visitor:
         )
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:
-        """Return the outcome of a fault: another try if it may pass, each one later."""
+        """Return the outcome of a fault: a retry if the fault may pass, after growing waits."""
         now = self._clock()
         outcome = Outcome(
             queued,
@@ -312,7 +312,7 @@ class Visitor:
         )
 
     def _known_to_fail(self, queued: Queued) -> Outcome | None:
-        """Return the outcome of a retry that is known to be in vain, without a request."""
+        """Return the outcome of a retry that would be in vain; None if it is to be sent."""
         now = self._clock()
         detail = "retries of others in its directory were in vain"
         failed = Outcome(queued, State.FAILED, Fault.SERVER.label, detail=detail, asked=False)

@@ -41,7 +41,7 @@ from canonry.storage import Store, StoreError, StoreRewoundError
 from canonry.storage.sql.engine import Writer
 from canonry.storage.sql.sqlite_engine import limit_cache
 
-_LOOKUPS = 64  # of names at a time
+_LOOKUPS = 64  # host names looked up at a time
 _STORE_CACHE_KIB = 8 * 1024  # for SQLite, besides the system's own cache of the file
 
 
@@ -89,16 +89,15 @@ async def crawl(
 ) -> CrawlResult:
     """Crawl until nothing is left, a limit is reached, or the process is asked to stop.
 
-    If the database goes back in time under the crawl, the crawl drops all that it remembers, and
-    begins again from what the store has.
+    If the database goes back in time meanwhile, the crawl begins again from what the store has.
 
     Args:
-        seeds: absolute URLs; those that the store knows are allowed.
+        seeds: absolute URLs; the store may know them already.
         store_url: a SQLAlchemy URL.
         settings: of the run.
-        listed: further seeds, from lists. Those that cannot be used are told and left out.
+        listed: further seeds, from lists. Those that cannot be used are reported and left out.
         notify: receives sentences for people.
-        watch: gets the running crawl, to show its progress. If it returns a task, that is
+        watch: receives the running crawl, to show its progress. A task that it returns is
             cancelled when the crawl ends.
 
     Raises:
@@ -123,11 +122,11 @@ async def _crawl(
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object],
 ) -> CrawlResult:
-    """Crawl as `crawl` does, unless the database goes back in time.
+    """Crawl as `crawl` does, but raise an error if the database goes back in time.
 
     Raises:
         SettingsError, PolicyError, StoreError: as `crawl` does.
-        StoreRewoundError: if it does.
+        StoreRewoundError: if the database goes back in time.
     """
     settings = with_room(settings, notify)
     canonicalizer = Canonicalizer(policy_for(store_url, settings.crawl.policy, notify))
@@ -150,7 +149,7 @@ async def _crawl(
         raise SettingsError(f"[fetch]: {error}") from None
     for hint in preparation.of(settings, [candidate.url for candidate in candidates]):
         notify(f"canonry: {hint}")
-    loop = asyncio.get_running_loop()  # names are looked up in threads: as many as may be asked
+    loop = asyncio.get_running_loop()  # its default executor looks up host names
     loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS))
     worker = own_name()
     with ExitStack() as stack:
@@ -201,7 +200,7 @@ def _open(
         opened = WarcArchive(settings.crawl.warc, settings.crawl.user_agent)
         archive = stack.enter_context(closing(opened))
     store = stack.enter_context(closing(open_store(store_url, canonicalizer.policy, notify)))
-    writer = stack.enter_context(closing(Writer()))  # closed first: it may still be at work
+    writer = stack.enter_context(closing(Writer()))  # closed before the store that it uses
     if settings.learn.enabled:
         store.rules = session = LearningSession(
             canonicalizer, notify, load(settings.learn.thresholds or None)
@@ -218,7 +217,7 @@ def _build(
     settings: Settings,
     worker: str,
 ) -> Crawl:
-    """Build a crawl."""
+    """Build a crawl from its opened resources and its settings."""
     archiving = _unchanged if opened.archive is None else opened.archive.archiving
     get, get_robots = archiving(client.get), archiving(client.cutting(MOST_READ))
     stored = StoredRobots(opened.store, opened.writer)
@@ -254,7 +253,7 @@ def _has_depths(settings: Settings) -> bool:
 
 
 def _unchanged(get: Get) -> Get:
-    """Return a function that fetches URLs, where nothing is archived."""
+    """Return a fetch function as it is: nothing is archived."""
     return get
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _EVERY = 0.5  # seconds between two updates
-_DEATHS = 5  # of workers in one run; later ones are not replaced
+_DEATHS = 5  # workers of one run that are replaced when they die
 
 
 def crawl(
@@ -112,7 +112,7 @@ class _Workers:
             if self._interrupted:
                 raise KeyboardInterrupt
             raise StoreError("all workers died; the same command resumes")
-        return self._results[-1]._replace(  # the others may have seen seeds in the queue
+        return self._results[-1]._replace(  # others may have ended while seeds were queued
             finished=all(result.finished for result in self._results) and not self._interrupted,
             seconds=max(result.seconds for result in self._results),
             progress=total(self._progress.values()),
@@ -128,7 +128,7 @@ class _Workers:
         self._processes[ours] = process
 
     def _receive(self, pipe: Connection) -> None:
-        """Receive a worker's message, or the end of its pipe: then it has ended."""
+        """Receive a worker's message; the end of its pipe means that the worker has ended."""
         try:
             message = pipe.recv()
         except (EOFError, OSError):
@@ -150,14 +150,14 @@ class _Workers:
             self._errors.append(message)
 
     def _replace(self, code: int | None) -> None:
-        """Reclaim the hosts of a worker that died, and start another; not without end."""
+        """Reclaim the hosts of a worker that died, and replace it unless too many have died."""
         self._deaths += 1
         again = self._deaths <= _DEATHS
         self._notify(
             f"A worker died (exit code {code}); "
             + ("another takes its place." if again else "the others go on.")
         )
-        with suppress(StoreError):  # otherwise its leases expire
+        with suppress(StoreError):  # then its leases just expire
             reclaim(self._plan.store, self._plan.settings.longest_delay)
         if again:
             self._start()

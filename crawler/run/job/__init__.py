@@ -1,1 +1,1 @@
-"""The job of a crawl in its store: begun, gone on with, killed, and what came of its seeds."""
+"""The job of a crawl in its store: its preparation, its owners and the results of its seeds."""

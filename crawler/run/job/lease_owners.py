@@ -1,4 +1,4 @@
-"""Lease owners: the names under which workers lease hosts; and what killed ones left behind."""
+"""Lease owners: the names under which workers lease hosts, and the clean-up after killed ones."""
 
 import os
 import socket
@@ -26,9 +26,9 @@ def own_name() -> str:
 
 
 def is_dead(name: str) -> bool:
-    """Return True if an owner has ended, for a run that has leased nothing yet itself."""
+    """Return True if an owner has ended; this process must not have leased anything yet."""
     process = _process(name)
-    return process == os.getpid() or has_ended(name)  # an earlier process had our number
+    return process == os.getpid() or has_ended(name)  # an earlier process had our id
 
 
 def has_ended(name: str) -> bool:
@@ -49,12 +49,12 @@ def has_ended(name: str) -> bool:
 
 
 def is_alive_here(name: str) -> bool:
-    """Return True if an owner is another process of this machine, and lives."""
+    """Return True if an owner is another process of this machine that is alive."""
     return _process(name) not in {None, os.getpid()} and not has_ended(name)
 
 
 def _process(name: str) -> int | None:
-    """Return the process of an owner on this machine; None for others."""
+    """Return the process id of an owner on this machine; None for owners elsewhere."""
     machine, _, rest = name.partition(":")
     process = rest.partition(":")[0]
     return int(process) if machine == socket.gethostname() and process.isdecimal() else None
@@ -65,7 +65,7 @@ def reclaim(store_url: str, delay: float) -> None:
 
     Args:
         store_url: a SQLAlchemy URL.
-        delay: seconds until the hosts may get a request: the time of the last one is not known.
+        delay: seconds until the hosts may get a request: the time of their last one is not known.
 
     Raises:
         StoreError: when the store cannot be written.
@@ -95,13 +95,13 @@ def unsigned(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def state_now(job: Mapping[str, Any]) -> str:
-    """Return the state of a job whose settings are read already; a killed one is interrupted."""
+    """Return the state of a job with decoded settings; a killed one counts as interrupted."""
     is_killed = job["state"] == _RUNNING and is_dead(job["settings"].get("worker", ""))
     return _ENDED if is_killed else str(job["state"])
 
 
 def corrected(job: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of the table of jobs; one that was killed is "interrupted"."""
+    """Return a row of the jobs table; the state of a killed job becomes "interrupted"."""
     if job["state"] != _RUNNING:
         return job
     settings = stored_json(job["settings"], "jobs", job["id"])
@@ -109,7 +109,7 @@ def corrected(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def close_in(connection: Connection) -> None:
-    """Write of all killed jobs that they are interrupted; when they ended is not known."""
+    """Mark all killed jobs as interrupted, without a time: it is not known when they ended."""
     running = connection.execute(select(jobs).where(jobs.c.state == _RUNNING)).mappings()
     for job in running.all():
         if corrected(dict(job))["state"] != _RUNNING:

@@ -1,4 +1,4 @@
-"""Preparation of a run: its seeds, and a store that an earlier run left under other limits."""
+"""Preparation of a run: its seeds are read, and the store is adapted to its limits."""
 
 import hashlib
 import time
@@ -31,7 +31,7 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
 
-# The limits that a run may have changed. What they hold, or should hold, is reviewed.
+# Reasons that follow from the limits of a run. When these change, URLs are reviewed for them.
 _LIMITS = frozenset(HoldReason) - {
     HoldReason.ROBOTS,
     HoldReason.SCHEME,
@@ -41,8 +41,8 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.HOST_BLOCKED,
     HoldReason.PATTERN_EXCLUDED,
 }
-_MOST_TOLD = 10  # lines of lists, one by one
-_MANY = 100_000  # URLs; to review more takes a time that users notice
+_MOST_TOLD = 10  # unusable lines of lists, which are reported one by one
+_MANY = 100_000  # URLs; a review of more takes so long that users are told
 
 
 def read_seeds(
@@ -55,12 +55,12 @@ def read_seeds(
 
     Args:
         seeds: each has to be a URL that can be fetched.
-        listed: of these, the ones that cannot be used are told and left out.
+        listed: further seeds; those that cannot be used are reported and left out.
         url_filter: makes the candidates.
         notify: receives sentences for people.
 
     Raises:
-        SettingsError: naming a seed that cannot be used; or if there is none at all.
+        SettingsError: if a seed cannot be used, or there is none at all.
     """
     candidates = [_read_seed(seed, url_filter) for seed in seeds]
     unusable = 0
@@ -100,7 +100,7 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
 
 
 def as_job(seeds: Sequence[str], listed: Sequence[ListedSeed], settings: Settings) -> str:
-    """Return what a crawl is to do as JSON, without passwords. Of lists it has a digest."""
+    """Return what a crawl is to do as JSON, without passwords. Lists become a digest."""
     plan: dict[str, object] = {"seeds": sorted(seeds), "settings": settings}
     if listed:
         lines = "\n".join(sorted(one.text for one in listed))
@@ -124,7 +124,7 @@ def prepare(
         url_filter: holds what the limits do not allow. Its scope is extended by the URLs to which
             the store's seeds redirected.
         settings: of this run.
-        job: what this run is to do. Where the last run did the same, its limits are ours.
+        job: what this run is to do. If the last run did the same, no limit has changed.
         notify: receives sentences for people.
     """
     now = time.time()
@@ -154,7 +154,7 @@ def prepare(
 def _correct_clock(
     connection: Connection, settings: Settings, now: float, notify: Callable[[str], None]
 ) -> None:
-    """Correct the times of a store that was written while the clock was ahead, and tell it."""
+    """Correct the times of a store that was written while the clock was ahead; report that."""
     retry = longest_retry(settings.fetch.retry_wait, settings.fetch.retries)
     waits = clock_ahead.Waits(
         delay=settings.longest_delay,
@@ -181,7 +181,7 @@ def _last_job(connection: Connection) -> dict[str, Any] | None:
 
 
 def _types_in(job: Mapping[str, Any] | None) -> list[str]:
-    """Return the types to which a job is limited: to learn another's, it has to be asked again."""
+    """Return the media types to which a job is limited."""
     settings = {} if job is None else job.get("settings", {})
     found: list[str] = settings.get("fetch", {}).get("only_types", [])
     return found
@@ -213,7 +213,7 @@ def _hold(connection: Connection, url_filter: URLFilter) -> None:
 
 
 def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
-    """Yield sentences about settings that are missing, or that can do nothing.
+    """Yield sentences about settings that are missing or have no effect.
 
     Args:
         settings: of the run.
@@ -244,5 +244,5 @@ def of(settings: Settings, seeds: Sequence[str]) -> Iterator[str]:
 
 
 def _usual() -> int:
-    """Return the concurrency that nobody asked for."""
+    """Return the default concurrency."""
     return load(None, {}).crawl.concurrency

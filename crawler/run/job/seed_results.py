@@ -16,7 +16,7 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import jobs, url_rows, urls
 
-# Their server could not be reached, so it has not said anything about these URLs.
+# Faults for which no server was reached: the URLs themselves may be good.
 _UNREACHED = frozenset(
     fault.label for fault in (Fault.DNS, Fault.CONNECT, Fault.PROXY, Fault.ROBOTS_UNREACHABLE)
 )
@@ -33,7 +33,7 @@ class FailedSeed(NamedTuple):
 
 
 def failures(connection: Connection, rows: Sequence[int]) -> tuple[FailedSeed, ...]:
-    """Return the seeds that gave no page, each once. One that is still queued is not among them.
+    """Return the seeds that gave no page, each once, without those that are still queued.
 
     Args:
         connection: in a transaction.
@@ -49,10 +49,10 @@ def failures(connection: Connection, rows: Sequence[int]) -> tuple[FailedSeed, .
 
 
 def try_again(connection: Connection, rows: Sequence[int]) -> None:
-    """Queue URLs again that an earlier run gave up: its seeds, and all that it could not reach.
+    """Queue URLs again that an earlier run gave up: seeds, and all whose server was not reached.
 
-    Seeds are only tried again after a run that came to its end: one that is resumed has just tried
-    them. A seed that a limit held when it was a mere link is queued as the seed that it is now.
+    Seeds are tried again only if that run came to its end: an interrupted one has just tried them.
+    A URL that a limit held as a link, and that is a seed now, is queued as a seed.
 
     Args:
         connection: in a writing transaction, before the job of this run begins.
@@ -61,7 +61,7 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
     last = connection.scalar(
         select(jobs.c.state).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc()).limit(1)
     )
-    if last == "running":  # another worker of this run has seen to it
+    if last == "running":  # another worker of this run has done it
         return
     has_ended = last in {"finished", "failed"}
     again: set[int] = set()
@@ -70,7 +70,7 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
         if first.state is State.HELD and first.reason not in _KEPT:
             held.add(first.row)
         elif end.state is State.HELD and end.reason != HoldReason.ROBOTS.label:
-            continue  # whether a limit still holds it was reviewed
+            continue  # `prepare` has reviewed it
         elif has_ended and _failure(end) is not None:
             again.add(end.row)
     for part in chunks(sorted(held)):
@@ -80,17 +80,17 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
     unreached = [reason for reason in reasons if is_unreached(reason)]
     if unreached:
-        failed = urls.c.state == State.FAILED  # others that wait for a retry may say the same
+        failed = urls.c.state == State.FAILED  # queued URLs have these reasons, too, before a retry
         queue_again(connection, and_(failed, urls.c.reason.in_(unreached)))
 
 
 def is_unreached(reason: str) -> bool:
-    """Return True if a URL that failed for a reason was not asked: its server did not answer."""
+    """Return True if a reason to fail means that the server was not reached."""
     return reason.partition(":")[0] in _UNREACHED
 
 
 def _failure(end: ChainEnd) -> str | None:
-    """Return why a seed that leads to a URL gave no page; None if it did, or still may."""
+    """Return why the end of a seed's redirects is no page; None if it is one, or may become one."""
     if end.state is State.FETCHED:
         failed = end.status is not None and end.status >= FIRST_ERROR
         return f"status {end.status}" if failed else None

@@ -1,1 +1,1 @@
-"""What a crawl asks for next: queues, turns, leased hosts, and the rows behind them."""
+"""What a crawl requests next: queues, turns, leased hosts and the session with the store."""

@@ -12,16 +12,16 @@ FrontierItem = Queued | Probe  # what the next request is for
 
 @dataclass(slots=True)
 class _Host:
-    """One host's queue, and what of it is loaded."""
+    """One host's loaded URLs and probes."""
 
-    # By priority, in the order of arrival; as much as the turns it waits for. No queue is empty.
+    # By priority, each in the order of arrival; one item for each awaited turn. None is empty.
     queues: dict[int, dict[int | Probe, FrontierItem]] = field(default_factory=dict)
     rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
     probes: int = 0  # put and not yet answered
     lost: bool = False  # leased to another worker meanwhile
 
     def add(self, key: int | Probe, work: FrontierItem) -> None:
-        """Add work behind what is as urgent."""
+        """Add work behind other work of its priority."""
         self.queues.setdefault(work.priority, {})[key] = work
 
     def take(self) -> FrontierItem:
@@ -38,7 +38,7 @@ class _Host:
                 return
 
     def drop(self, rows: set[int]) -> int:
-        """Forget those of some URLs that were not taken; return how many."""
+        """Forget URLs, except those that were taken; return how many were forgotten."""
         found = [(p, row) for p, queue in self.queues.items() for row in rows & queue.keys()]
         for priority, row in found:
             self._remove(priority, row)
@@ -75,7 +75,7 @@ class Frontier:
         """Create an empty frontier.
 
         Args:
-            turns: of the same hosts. Nobody else may add, take or retire any.
+            turns: of the same hosts. Only this frontier may add, take or retire them.
         """
         self._turns = turns
         self._hosts: dict[str, _Host] = {}
@@ -94,13 +94,13 @@ class Frontier:
 
         Args:
             name: the host.
-            urls: in the order of their requests; those of smaller priority go before what is
-                there. A row that is loaded already moves, where its priority is better now.
-            ready_at: no request before, as for `Turns.want`.
+            urls: in the order of their requests. Smaller priorities go before what is queued. A
+                loaded row moves if its priority is better now.
+            ready_at: no request before this time, as for `Turns.want`.
             delay: the delay that the host's robots.txt asks for, if that is known.
 
         Returns:
-            How many were not loaded.
+            How many were not loaded before.
         """
         host = self._host(name)
         host.lost = False
@@ -167,7 +167,7 @@ class Frontier:
             self.loaded -= dropped
 
     def lose(self, names: Iterable[str]) -> None:
-        """Forget what was not taken of hosts that are leased to other workers now."""
+        """Forget the work of hosts that other workers have leased, unless it was taken."""
         for name in names:
             if (host := self._hosts.get(name)) is None:
                 continue
@@ -195,7 +195,7 @@ class Frontier:
         return host is None or not (host.rows or host.probes)
 
     def domains_waiting(self, until: float) -> int:
-        """Return of how many registrable domains something may be taken until a time."""
+        """Return how many registrable domains have work that may be taken until a time."""
         return self._turns.domains_of(self.names_waiting(), until)
 
     def names_waiting(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Host leases: leased while URLs run short, kept, and handed over to workers that have none."""
+"""Host leases: leased when URLs run short, renewed, and handed over to workers without hosts."""
 
 from collections.abc import Collection
 
@@ -9,9 +9,9 @@ from canonry.crawler.run.queue.turns import Turns
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
-_SOON = 10.0  # seconds until the next request to a host, which is not paused then
+_SOON = 10.0  # seconds; a host that waits no longer than this counts as available
 _LOOKS = 1.0  # seconds between two looks at what people have changed, and other workers want
-_PAUSE = 0.1  # seconds between two transactions, while some hosts still have requests under way
+_PAUSE = 0.1  # seconds between two handovers, while some hosts still have requests under way
 
 
 class HostLeases:
@@ -29,7 +29,7 @@ class HostLeases:
         Args:
             store_session: leases hosts.
             frontier: gets the URLs of leased hosts.
-            turns: know the pace of the hosts.
+            turns: have the pace of the hosts.
             concurrency: how many requests may be in flight; the frontier gets twice as many URLs.
         """
         self._store_session = store_session
@@ -42,7 +42,7 @@ class HostLeases:
         self.maybe_more = True  # the store may have queued URLs that are not loaded
 
     async def refresh(self, now: float) -> None:
-        """Lease hosts where too few are loaded; else extend our leases, at each heartbeat."""
+        """Lease hosts if too few URLs are loaded; else extend our leases at each heartbeat."""
         if not 0.0 <= now - self._looked_at < _LOOKS:
             self._looked_at = now
             await self._follow(now)
@@ -65,11 +65,7 @@ class HostLeases:
         await self._store_session.leave(self._pace())
 
     async def _follow(self, now: float) -> None:
-        """Follow what others do.
-
-        What people hold is forgotten, what they release is fetched, and workers that want hosts get
-        some of ours.
-        """
+        """Drop URLs that people hold, load those they release, and give hosts to other workers."""
         loaded = [row for rows in self._frontier.rows().values() for row in rows]
         told = await self._store_session.follow(loaded, now)
         if told.withdrawn is not None:
@@ -81,7 +77,7 @@ class HostLeases:
     def _needs_hosts(self, now: float) -> bool:
         """Return True if there are too few URLs, or too few domains to request from soon.
 
-        While there are enough URLs, the store is asked for other hosts once a second.
+        While there are enough URLs, this is True at most once a second.
         """
         if not self.maybe_more:
             return False
@@ -130,11 +126,11 @@ class HandingOver:
     """Drains hosts, and gives them to other workers.
 
     Nothing more is requested from a host that leaves. It is handed over, with its pace, as soon as
-    everything that was requested from it is recorded, so that no two workers ever ask one host.
+    everything that was requested from it is recorded, so that two workers never crawl it at once.
     """
 
     def __init__(self, store_session: StoreSession, frontier: Frontier, turns: Turns) -> None:
-        """Bind the store, the frontier with the hosts, and what knows their pace."""
+        """Bind the store, the frontier with the hosts, and their turns."""
         self._store_session = store_session
         self._frontier = frontier
         self._turns = turns
@@ -146,7 +142,7 @@ class HandingOver:
         return host in self._leaving
 
     def begin(self, workers: Collection[str]) -> None:
-        """Let some of our hosts leave: each of these workers gets as many as we keep.
+        """Choose hosts to hand over, so that each of these workers gets as many as we keep.
 
         Hosts on one address stay together, since only one worker keeps the pace of the address.
         """

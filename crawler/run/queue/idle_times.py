@@ -1,29 +1,29 @@
-"""Idle times: a crawl that has nothing else to do says what it waits for."""
+"""Idle times: a crawl that has nothing to do reports what it waits for."""
 
 from collections.abc import Callable
 
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.storage.timestamps import iso
 
-_NOTABLE = 15.0  # seconds; a shorter wait is not told
+_NOTABLE = 15.0  # seconds; a shorter wait is not reported
 _LOOKS = 1.0  # seconds between two looks into the store
-_PATIENCE = 2.0  # seconds that all hosts are held by others, before that is told
+_PATIENCE = 2.0  # seconds for which others hold all hosts, before that is reported
 
 
 class IdleTimes:
-    """Tells each long wait once."""
+    """Reports each long wait once."""
 
     def __init__(self, leases: HostLeases, notify: Callable[[str], None]) -> None:
-        """Bind the leased hosts, and who is told."""
+        """Bind the leased hosts and the notifier."""
         self._leases = leases
         self._notify = notify
         self._looked_at = 0.0
-        self._told = 0.0  # the end of the wait that was told
+        self._told = 0.0  # the end of the wait that was reported
         self._others_since: float | None = None  # since when all hosts are held by other workers
         self._told_others = False
 
     async def tell(self, now: float) -> None:
-        """Tell until when a crawl waits that has no request under way, and for which host.
+        """Report until when an idle crawl waits, and for which host.
 
         Args:
             now: seconds since 1970.
@@ -45,7 +45,7 @@ class IdleTimes:
         )
 
     async def _tell_of_others(self, now: float) -> None:
-        """Tell once that other workers hold all hosts with queued URLs."""
+        """Report once that other workers hold all hosts with queued URLs."""
         if self._told_others:
             return
         held = await self._leases.held_by_others(now)

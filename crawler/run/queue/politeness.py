@@ -38,7 +38,7 @@ def politeness(settings: Settings) -> Politeness:
 
 
 def politeness_of(settings: Settings) -> Callable[[str], Politeness]:
-    """Return a function from a host to the limits on requests to it, with what its table says."""
+    """Return a function from a host to its limits, which its table in the settings may change."""
     general, tables = politeness(settings), HostTables(settings.hosts)
 
     def of(host: str) -> Politeness:
@@ -65,16 +65,16 @@ class AddressPace:
 
     @property
     def is_full(self) -> bool:
-        """True if it has as many requests in flight as it may have."""
+        """True if the address has as many requests in flight as it may have."""
         return 0 < self.polite.per_address <= self.in_flight
 
     @property
     def ready_at(self) -> float:
-        """When it may get its next request, unless it is full."""
+        """When the address may get its next request, unless it is full."""
         return self.started_at + self.polite.address_delay
 
     def is_free(self, now: float) -> bool:
-        """Return True if one more request may go to it now."""
+        """Return True if one more request may go to the address now."""
         polite = self.polite  # the properties, spelled out: this runs for each request
         full = 0 < polite.per_address <= self.in_flight
         return not full and self.started_at + polite.address_delay <= now
@@ -84,14 +84,14 @@ class AddressPace:
 class DomainPace:
     """The share that the hosts of one registrable domain have in the requests.
 
-    What has the fewest requests in flight goes first, then what has waited longest.
+    The domain with the fewest requests in flight goes first, then the one that waited longest.
     """
 
-    turn: int  # counts up: of its latest request, or when it was added
+    turn: int  # the serial number of its latest request, or of its addition
     hosts: int = 0
     in_flight: int = 0
     ready: deque[str] = field(default_factory=deque)  # hosts that may get a request now
-    entry: tuple[int, int] | None = None  # its place among the domains that have some
+    entry: tuple[int, int] | None = None  # its place in the heap of domains with ready hosts
 
 
 @dataclass(slots=True)
@@ -106,23 +106,23 @@ class HostPace:
     started_at: float = -math.inf
     latency: float = 0.0
     wanted: int = 0  # requests that wait for a turn
-    unspent: int = 0  # turns that were taken, and with which nothing was requested yet
+    unspent: int = 0  # turns that were taken, and that no request has used yet
     in_flight: int = 0
     scheduled: bool = False  # in the heap, ready or parked
     entry: int = 0  # its number in the heap; 0 without one
 
     @property
     def shared(self) -> AddressPace | None:
-        """The address that it may share with other hosts; None for one of its own."""
+        """The address, if other hosts may share it; otherwise None."""
         return None if self.address is ALONE else self.address
 
     @property
     def ready_at(self) -> float:
-        """When it may get its next request, unless it is full."""
+        """When the host may get its next request, unless it is full."""
         polite = self.polite
         pause = min(self.latency * polite.factor, polite.longest) if polite.delay else 0.0
         return max(self.not_before, self.started_at + max(self.delay, pause))
 
 
-# Of hosts that share theirs with nobody: nothing is ever counted here, and it is always free.
+# Stands for the address of each host that shares it with nobody. It is always free.
 ALONE = AddressPace(Politeness(delay=0.0, per_host=1))

@@ -1,4 +1,4 @@
-"""The scheduler: hands out work within politeness and limits, and waits where there is none."""
+"""The scheduler: hands out work within politeness and limits, and waits if there is none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -28,9 +28,8 @@ async def no_address(_host: str) -> str | None:
 class Scheduler:
     """Decides what is requested next, and when.
 
-    A URL is out from the moment it is handed out until its outcome is recorded. So a process that
-    is killed re-fetches no more than it had out, and the store sets the pace when it is slower
-    than the network.
+    A URL is out from the moment it is handed out until its outcome is recorded. So after a kill, no
+    more than these URLs are fetched twice, and a slow store slows the crawl down.
     """
 
     def __init__(
@@ -47,9 +46,9 @@ class Scheduler:
         Args:
             store_session: leases hosts.
             settings: the limits.
-            turns: of no hosts yet; the client tells them when requests are sent.
+            turns: still without hosts; the client tells them when requests are sent.
             clock: seconds since 1970.
-            address_of: returns the address of a host, None for one that it shares with nobody.
+            address_of: returns the address of a host; None if no other host shares it.
             notify: receives sentences for people.
         """
         self._store_session = store_session
@@ -87,7 +86,7 @@ class Scheduler:
             await self._leases.refresh(self._clock())
             if not self._may_start():
                 if not self._out and not self._probes_out:
-                    return None  # nothing is under way, so it is the limit of pages
+                    return None  # nothing is out, so the limit of pages is reached
                 await self._pause(_LONGEST_WAIT)
                 continue
             self._find_addresses()
@@ -112,7 +111,7 @@ class Scheduler:
     async def _settle(self) -> bool:
         """Learn from the last probes; return False if there is nothing new.
 
-        What they show may be that URLs were held wrongly, or that a page is to be asked once more.
+        The result may be that held URLs are released, or that more probes are sent.
         """
         answer = await self._store_session.settle(self._clock())
         if answer is not None:
@@ -120,7 +119,7 @@ class Scheduler:
         return answer is not None
 
     async def _tell_idle_time(self) -> None:
-        """Tell what the crawl waits for, if nothing is under way."""
+        """Report what the crawl waits for, if nothing is under way."""
         if not self._out and not self._probes_out:
             await self._idle_times.tell(self._clock())
 
@@ -163,20 +162,19 @@ class Scheduler:
         self._wake.set()
 
     def recorded(self, outcomes: Iterable[Outcome], answer: Recorded, *, queued: bool) -> None:
-        """Take over what the store answered to recorded outcomes.
+        """Update the frontier after outcomes were recorded.
 
         Args:
             outcomes: of visits.
-            answer: with URLs to request next, URLs that are not to be fetched any more, and probes
-                to send.
+            answer: the store's, with URLs to request next, URLs not to fetch any more, and probes.
             queued: True if the outcomes put URLs into the store's queue.
         """
         for outcome in outcomes:
             if self._frontier.recorded(self._out.pop(outcome.row), outcome.row):
-                self._leases.maybe_more = True  # now those come up that were deferred
+                self._leases.maybe_more = True  # deferred URLs may be loaded now
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)
-            self._leases.maybe_more = True  # those that were only deferred
+            self._leases.maybe_more = True  # some of them may only be deferred
         held = sum(row not in self._out for row in answer.learned.held)
         if (told := answer.learned.in_words(held)) is not None:
             self._notify(told)
@@ -234,7 +232,7 @@ class Scheduler:
 
 
 class SendTimes:
-    """Whatever is requested, and for whatever reason, counts for the host that it goes to."""
+    """The client's pacer: every request waits for the turn of the host that it goes to."""
 
     def __init__(self, turns: Turns, clock: Callable[[], float]) -> None:
         """Bind the turns, which are told when requests were sent, and their clock."""
@@ -242,7 +240,7 @@ class SendTimes:
         self._clock = clock
 
     async def turn(self, url: str) -> None:
-        """Wait for the host's turn, if none was taken for a request of this URL."""
+        """Wait for the host's turn, unless one was already taken for the request."""
         now = self._clock()
         if (start := self._turns.spend(host_of(url), now)) > now:
             await asyncio.sleep(start - now)
@@ -251,7 +249,7 @@ class SendTimes:
         """Wait until the request may be sent; nothing else runs before the caller goes on."""
         host = host_of(url)
         while (seconds := self._turns.until_sending(host, self._clock())) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(seconds)  # others that wait for it may go first; no event tells
+            await asyncio.sleep(seconds)  # meanwhile, the host may get another request
 
     def sent(self, url: str) -> None:
         """Note that the request was sent just now."""

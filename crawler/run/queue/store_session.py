@@ -37,7 +37,7 @@ class Leased(NamedTuple):
 
 
 class FromOthers(NamedTuple):
-    """What people have changed in the queue, and other workers want."""
+    """What people have changed in the queue, and which workers want hosts."""
 
     withdrawn: set[int] | None  # of the rows that are loaded; None: nothing was changed
     wanting: list[str]  # workers that have no hosts
@@ -46,7 +46,7 @@ class FromOthers(NamedTuple):
 class Recorded(NamedTuple):
     """What the store answers to recorded outcomes."""
 
-    # For each outcome, as `Store.record` returns them; of links alone, for each link.
+    # One list for each outcome, as `Store.record` returns them; or for each link recorded alone.
     admissions: list[list[Admission]]
     promoted: dict[str, list[Queued]]  # by host: to be requested before ordinary URLs
     merged_by: dict[str, str]  # of links, as `Store.merged_by` returns it
@@ -97,11 +97,11 @@ class StoreSession:
         self._level_by_level = level_by_level
         self._notify = notify
         self._learning = learning
-        self._generation = -1  # of the changes that people made
+        self._generation = -1  # the store's number of the latest change that people made
         self._told_of_crowd = False
-        self._wants_hosts = False  # of other workers
-        self.queued = 0  # URLs in the store, as of the last call
-        self.fetched = 0  # pages there; other workers add to both, too
+        self._wants_hosts = False  # True: other workers were asked for some
+        self.queued = 0  # queued URLs in the store, as of the last call
+        self.fetched = 0  # pages in the store; both include those of other workers
         self.learning_seconds = 0.0  # of CPU time
         self.learning_failed = 0  # 1 once it was switched off
 
@@ -148,9 +148,9 @@ class StoreSession:
 
     @_on_writer
     def follow(self, rows: Collection[int], now: float) -> FromOthers:
-        """Return which queued URLs people have withdrawn, by holding them, and who wants hosts.
+        """Return which loaded URLs people have held, and which workers want hosts.
 
-        What is queued on blocked hosts is held before.
+        Some of what is still queued on blocked hosts is held, too.
 
         Args:
             rows: of the URLs that are loaded.
@@ -171,9 +171,9 @@ class StoreSession:
 
     @_on_writer
     def hand_over(self, now: float, to: str, names: list[str], pace: Pace) -> set[str]:
-        """Give hosts of ours to another worker, with their pace; return those that have gone.
+        """Give hosts to another worker, with their pace; return those that are no longer ours.
 
-        Nothing of them may be under way.
+        No request to them may be under way.
         """
         with self._store.leasing() as connection:
             until = now + LEASE_SECONDS
@@ -185,12 +185,12 @@ class StoreSession:
     def next_due(self, clock: Callable[[], float]) -> float | None:
         """Return when the next queued URL may be tried; None when none is left.
 
-        Where one is due and its host is another worker's, the hosts of dead workers are reclaimed,
-        and others are asked for some of theirs.
+        If a URL is due and other workers hold hosts, those of dead workers are reclaimed, and live
+        ones are asked for some of theirs.
 
         Args:
-            clock: seconds since 1970. What a worker sent before its death, it sent before the
-                moment at which it is known to be dead; from there its hosts pause.
+            clock: seconds since 1970. It is read again once workers are known to be dead: they
+                sent nothing after that, so their hosts pause from then.
         """
         now = clock()
         with self._store.leasing() as connection:
@@ -214,7 +214,7 @@ class StoreSession:
 
     @_on_writer
     def held_by_others(self, now: float) -> HeldHosts | None:
-        """Return the hosts that other workers hold, if there are no others with queued URLs."""
+        """Return the hosts that others hold; None if one with queued URLs is ours or free."""
         with self._store.leasing() as connection:
             return waiting.held_by_others(connection, self._worker, now)
 
@@ -233,7 +233,7 @@ class StoreSession:
             await self.writer.call(self._learning.observe_probe, probe, found)
 
     async def settle(self, now: float) -> Recorded | None:
-        """Learn from probes alone; None if all that have answered were learned from."""
+        """Learn from answered probes alone; return None if there are no new ones."""
         if self._learning is None or not self._learning.has_news:
             return None
         return await self.record((), now)
@@ -249,7 +249,7 @@ class StoreSession:
         return await self.writer.call(self._surviving_learning, record)
 
     def _surviving_learning(self, record: Callable[[], Recorded]) -> Recorded:
-        """Record, on the writer thread. A fault of learning ends the learning alone."""
+        """Record, on the writer thread; a fault of learning only switches the learning off."""
         try:
             return record()
         except StoreError:
@@ -303,7 +303,7 @@ class StoreSession:
             self._learning.forget_hosts(hosts)
 
     def _count(self, connection: Connection) -> None:
-        """Read how many URLs are queued, and how many pages there are; tell of a crowded domain."""
+        """Read how many queued URLs and pages there are; report a crowded domain once."""
         budget = self._store.host_budget
         if budget is not None and not self._told_of_crowd:
             domain = budgets.crowded_domain(connection, budget)

@@ -14,19 +14,19 @@ from canonry.crawler.run.queue.politeness import (
     Politeness,
 )
 
-# A request may take so long to its host, for all that we can tell: seconds, and of the delay.
+# The assumed longest way of a request to its host: in seconds, and as a part of the delay.
 _ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2
-_SHARES = 4  # a domain may have one of so many shares in the slots; of fewer if fewer are there
-_UNPARKED = 256  # hosts at once, of those that are parked at an address
+_SHARES = 4  # shares of the slots, or fewer if there are fewer domains; a domain may use one
+_UNPARKED = 256  # parked hosts of an address that become ready at once
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
 
 
 class Turns:
     """Requests to one host, and to one address, are sent at least a delay apart.
 
-    A request starts when its turn is taken, and is sent some time after that: on a busy machine
-    long after. So the pause before the next turn counts from the moment of sending, too, and
-    requests whose turns were far enough apart still wait where they would be sent too close.
+    A request starts when its turn is taken, and is sent later: on a busy machine, much later. So
+    the pause before the next turn counts from the moment of sending, too, and a request waits if it
+    would be sent too soon after another one.
 
     Registrable domains share the requests: however many hosts one has, and however slow they are,
     the hosts of another get their turn.
@@ -41,7 +41,7 @@ class Turns:
 
         Args:
             politeness: the limits.
-            of: returns those of a host; None where they are the same for all.
+            of: returns the limits of a host; None if they are the same for all.
         """
         self._polite = politeness
         self._of = of or (lambda _name: politeness)
@@ -51,8 +51,8 @@ class Turns:
         self._sent: dict[str, float] = {}  # by host: when the latest request was sent
         self._unplaced: list[str] = []
         self._domains: dict[str, DomainPace] = {}
-        self._per_host = politeness.per_host  # of the host that may get most
-        # When it is whose turn: a host's, or that of an address at which hosts are parked.
+        self._per_host = politeness.per_host  # the highest limit of any host
+        # When hosts, and addresses at which hosts are parked, become ready.
         self._heap: list[tuple[float, int, str | AddressPace]] = []
         self._ready: list[tuple[int, int, DomainPace]] = []  # heap of domains with ready hosts
         self._order = count(1)
@@ -65,7 +65,7 @@ class Turns:
         Args:
             name: the host.
             requests: how many more are to be sent to it.
-            ready_at: no request before. A later time that is known here already counts instead.
+            ready_at: no request before this time, or before a later one that is known already.
             delay: the delay that the host's robots.txt asks for, if that is known.
         """
         host = self._hosts.get(name)
@@ -87,7 +87,7 @@ class Turns:
         self._schedule(name, host)
 
     def _shares(self, polite: Politeness) -> bool:
-        """Return True if a host keeps the limits of its address: its own are not looser."""
+        """Return True if a host's own limits are not looser than those of an address."""
         ours = self._polite
         if polite == ours:
             return True
@@ -103,7 +103,7 @@ class Turns:
         return names
 
     def place(self, name: str, address: str | None) -> None:
-        """Set the address of a host; None for one that it shares with nobody."""
+        """Set the address of a host; None if no other host shares it."""
         host = self._hosts.get(name)
         if host is not None and host.address is None:
             host.address = (
@@ -114,7 +114,7 @@ class Turns:
             self._schedule(name, host)
 
     def by_address(self, names: Iterable[str]) -> list[list[str]]:
-        """Group hosts by address. One whose address is not known yet, or its own, is alone."""
+        """Group hosts by address. A host is alone if its address is unknown or not shared."""
         groups: dict[int | str, list[str]] = {}
         for name in names:
             address = self._hosts[name].shared
@@ -122,7 +122,7 @@ class Turns:
         return list(groups.values())
 
     def domains_of(self, names: Iterable[str], until: float) -> int:
-        """Return how many registrable domains those hosts have that may get a request soon.
+        """Return the number of registrable domains of those hosts that may get a request soon.
 
         Args:
             names: of hosts.
@@ -154,12 +154,12 @@ class Turns:
 
     def _has_share(self, in_flight: int) -> bool:
         """Return True if a domain with so many requests in flight may get one more."""
-        domains = max(1, len(self._domains))  # one that has entered may be retired by now
+        domains = max(1, len(self._domains))  # the heap may still have one that was retired
         share = self._polite.slots // min(domains, _SHARES)
         return in_flight < max(share, self._per_host)
 
     def _take_of(self, domain: DomainPace, now: float) -> str | None:
-        """Start a request of the first host of a domain that is ready; park those before it."""
+        """Start a request of a domain's first host with a free address; park those before it."""
         while domain.ready:
             name = domain.ready.popleft()
             host = self._hosts.get(name)
@@ -177,7 +177,7 @@ class Turns:
         return None
 
     def _unpark(self, address: AddressPace) -> None:
-        """Let hosts that are parked at an address be ready: their domains go on in turn."""
+        """Make hosts ready that were parked at an address, and enter their domains."""
         address.scheduled = False
         first = [address.parked.popleft() for _ in range(min(len(address.parked), _UNPARKED))]
         for name in reversed(first):
@@ -186,7 +186,7 @@ class Turns:
                 self._enter(host.domain)
 
     def _enter(self, domain: DomainPace) -> None:
-        """Enter a domain among those with ready hosts, at its place now."""
+        """Enter a domain into the heap of those with ready hosts, at its current place."""
         place = (domain.in_flight, domain.turn)
         if domain.ready and domain.entry != place:
             domain.entry = place
@@ -214,11 +214,11 @@ class Turns:
     def spend(self, name: str, now: float) -> float:
         """Spend a turn of a host on a request; return when the request may start.
 
-        Where no turn was taken for it, the next one is: robots.txt, its redirects and those that
-        are followed at once are requests like others.
+        A request without a turn takes the next one. So requests for robots.txt, and for redirects
+        that are followed at once, count like others.
 
         Args:
-            name: any host. One without turns is asked along the way, as such a redirect's target.
+            name: any host, also one without turns, such as the target of such a redirect.
             now: the time.
         """
         host = self._hosts.get(name)
@@ -234,9 +234,9 @@ class Turns:
         return host.started_at
 
     def until_sending(self, name: str, now: float) -> float:
-        """Return the seconds until a request may be sent to a host; not above 0 is at once.
+        """Return the seconds until a request may be sent to a host; 0 or less means at once.
 
-        If the clock was set back, no request waits for that long.
+        If the clock was set back, the latest request counts as sent now.
         """
         host = self._hosts.get(name)
         sent_at = self._sent[name] = min(self._sent.get(name, -math.inf), now)
@@ -258,17 +258,17 @@ class Turns:
             address.started_at = max(address.started_at, now)
 
     def arrived(self, name: str, now: float) -> None:
-        """Note that a host answers: not before now is it known that a request arrived there.
+        """Note that a host answers, which proves that a request has arrived there.
 
-        On its way, a request may be held up for longer than the next one. So the pause counts from
-        here, but at most a little later than from the moment of sending.
+        A request may arrive late, and the next one soon after it. So the pause counts from the
+        answer, or from a little after the moment of sending if that is earlier.
         """
         delay = self._delay_of(name)
         later = min(_ON_ITS_WAY, delay * _OF_THE_DELAY)
         self.sent(name, min(now, self._sent.get(name, now) + later))
 
     def _delay_of(self, name: str) -> float:
-        """Return the seconds between two requests to a host; of one without turns, ours."""
+        """Return the seconds between two requests to a host, also to one without turns."""
         host = self._hosts.get(name)
         return self._of(name).delay if host is None else host.delay
 
@@ -285,9 +285,9 @@ class Turns:
             self._wake(address)
 
     def give_back(self, name: str) -> None:
-        """Take back the start of a request that was not sent: the next one need not wait for it.
+        """Undo the start of a request that was not sent: the next one need not wait for it.
 
-        Requests are sent a delay apart all the same: `until_sending` sees to it.
+        `until_sending` still keeps requests a delay apart.
         """
         host = self._hosts[name]
         host.started_at = min(host.started_at, self._sent.get(name, -math.inf))
@@ -312,7 +312,7 @@ class Turns:
         host.not_before = max(host.not_before, until)
 
     def retire(self, names: Iterable[str], now: float) -> list[str]:
-        """Forget those of the hosts that could get a request at once; return them."""
+        """Forget the hosts that could get a request at once; return them."""
         retired = [name for name in names if self._hosts[name].ready_at <= now]
         for name in retired:
             domain = self._hosts.pop(name).domain
@@ -332,7 +332,7 @@ class Turns:
         return {name: host.ready_at for name, host in self._hosts.items()}
 
     def delays(self) -> dict[str, float | None]:
-        """Return for each host the delay that it asks for, None where ours is as long."""
+        """Return for each host the delay that it asks for; None if ours is at least as long."""
         return {
             name: host.delay if host.delay > host.polite.delay else None
             for name, host in self._hosts.items()
