@@ -53,7 +53,7 @@ def establish(connection: Connection, policy: str, fingerprint: str) -> str:
 
 
 def another_policy(made: str, given: str) -> str:
-    """Return the sentence about a store whose keys were made under another policy.
+    """Return the message for a store whose keys were made under another policy.
 
     Args:
         made: ``name/version`` of that policy.
@@ -72,7 +72,7 @@ def check_unchanged(connection: Connection, policy: str, store_id: str) -> None:
     """Refuse to go on with another store, or one whose policy another process has changed.
 
     Raises:
-        StoreError: if its policy or its id is another one than when it was opened.
+        StoreError: if its policy or its id has changed since it was opened.
     """
     now = dict(_IDENTITY.run(connection, {}))
     if now.get("policy") != policy:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from canonry.storage.http_status import PERMANENT_REDIRECTS
 from canonry.storage.sql.schema import State
 
-# Priorities: a host's URLs with a smaller one are requested first. Those of URLs that the settings
-# put first are odd. When such a URL is promoted, it stays odd, so that a recrawl knows what it was.
+# Priorities: a host's URLs with smaller ones are requested first. URLs that the settings put first
+# have odd ones, also after a promotion, so that a recrawl can tell which they were.
 ALIAS = 2  # a learned rule says that it is another name of a page
 ORDINARY = 0
 FIRST = -1  # the settings put it first
@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
     held: str | None = None  # the reason to hold it; None queues it
     listed: bool = False  # from a list: it has no source, but a learned rule may hold it
     priority: int = ORDINARY
-    detour: bool = False  # the target of a temporary redirect, as to a form to log in
+    detour: bool = False  # the target of a temporary redirect, such as a login form
 
 
 class Admission(NamedTuple):
@@ -53,7 +53,7 @@ class Hop(NamedTuple):
     target: Candidate
 
 
-UNREAD = -1  # in the place of the number of links of a page whose body was not read
+UNREAD = -1  # the number of links of a page whose body was not read
 
 
 class Page(NamedTuple):
@@ -80,7 +80,7 @@ NO_LINKS: Mapping[str, int] = MappingProxyType({})
 
 
 class EarlierLinks(NamedTuple):
-    """The links of a page that were recorded before the page was: there were many."""
+    """Counts of a page's links that were recorded before the page, since there are many."""
 
     links: int = 0
     new: int = 0  # of these
@@ -107,7 +107,7 @@ class Queued(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of one visit, from the answer to the store.
+    """The result of one visit, with all that the store records about it.
 
     It is recorded in one transaction with its acknowledgement.
     """
@@ -123,12 +123,12 @@ class Outcome(NamedTuple):
     refused: tuple[RefusedLink, ...] = ()
     unread: Page | None = None  # what is known of a page whose body was not read
     unchanged: bool = False  # the stored page is still current (RFC 9110 section 15.4.5)
-    not_before: float = 0.0  # the host wants no request before, in seconds since 1970
+    not_before: float = 0.0  # the host wants no earlier request; seconds since 1970
     elapsed: float | None = None  # seconds that the host's last answer took
     detail: str | None = None  # of the reason, for people
     asked: bool = True  # False if no request was sent: the answer was known from another URL's
-    # Further links, to URLs that the store has: how many, by the rules that merge their spellings
-    # with the first ones of the URLs; "" where these are equal.
+    # How many further links lead to URLs that the store is known to have, by the rules that merge
+    # a link's spelling with its URL's first one; "" if both are equal.
     known: Mapping[str, int] = NO_LINKS
     earlier: EarlierLinks = EarlierLinks()  # further ones, with rows of their own already
     blocks: bytes | None = None  # of text, of a page that answered 200; None: it is no text
@@ -168,7 +168,7 @@ class Budget(NamedTuple):
 
 
 class RecordedOutcome(NamedTuple):
-    """An outcome with what the store answered to it."""
+    """An outcome with the store's admissions."""
 
     outcome: Outcome
     admissions: Sequence[Admission]  # first of its hops' targets, then of its links
@@ -183,15 +183,15 @@ class RecordedOutcome(NamedTuple):
 def is_detour(hop: Hop, outcome: Outcome) -> bool:
     """Return True if a hop is a temporary redirect, and not that of a seed.
 
-    What it leads to is the page for now, or for this visitor. So a learned rule may hold it, if the
-    page is known under another name.
+    Its target is the page only for now, or for this visitor. So a learned rule may hold the target
+    if the page is known under another name.
     """
     temporary = hop.kind == "redirect" and hop.status not in PERMANENT_REDIRECTS
     return temporary and outcome.queued.depth > 0
 
 
 def redirect_targets(recorded: Iterable[RecordedOutcome]) -> Iterator[Admission]:
-    """Yield the admissions of URLs to which others redirect; what came late says nothing."""
+    """Yield the admissions of redirect targets, but not those of late outcomes."""
     for one in recorded:
         if not one.late:
             yield from (admission for hop, admission in one.led if hop.kind == "redirect")

@@ -1,4 +1,4 @@
-"""Samples: what a store held at some moments, and which of many are kept."""
+"""Samples: what a store held at some moments, and which samples are kept."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from canonry.storage.sql.bulk import upsert
 from canonry.storage.sql.schema import State
 from canonry.storage.sql.tables.figure_tables import merges, samples
 
-_WRITES = 100  # samples, between two times when old ones are thinned
+_WRITES = 100  # samples between two thinnings of old ones
 _REMOVE = delete(samples).where(samples.c.at == bindparam("time"))
 CLAIMS = counts.Counted("seen", "claims")  # keys that were claimed, ever
-PASSED = counts.Counted("seen", "passed")  # new keys that the filter told apart from all known ones
-WRONG = counts.Counted("seen", "wrong")  # new keys that the filter took for perhaps known
+PASSED = counts.Counted("seen", "passed")  # new keys of which the filter said "surely not known"
+WRONG = counts.Counted("seen", "wrong")  # new keys of which it said "perhaps known"
 
 
 FILTER_BITS = counts.Counted("seen", "bits")  # of the filter, as of the last sample
@@ -26,7 +26,7 @@ _PER_AGE = 100  # samples of one age: of what is a day old, one for each 1/100 o
 
 
 class StoreSample(NamedTuple):
-    """What a store held at one moment. Every known URL is in one of the numbers up to `queued`."""
+    """What a store held at one moment. Each URL counts in one of the numbers up to `queued`."""
 
     at: float  # seconds since 1970
     fetched: int  # URLs, as all up to "queued"
@@ -152,9 +152,9 @@ def _remove(connection: Connection, times: Iterable[float]) -> None:
 def superfluous(times: Iterable[float], now: float) -> list[float]:
     """Return the times of the samples that are not needed any more.
 
-    Time is divided into slots that are the wider the older they are, each twice as wide as a
-    finer one, so that a later call keeps some of what an earlier one kept. The first sample of each
-    slot is kept, and the last of all.
+    Time is divided into slots whose width doubles with age. A wide slot consists of whole finer
+    ones, so a later call keeps some of what an earlier one kept. The first sample of each slot is
+    kept, and the last of all.
 
     Args:
         times: of all samples, ascending.

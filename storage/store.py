@@ -35,8 +35,8 @@ from canonry.storage.sql.store_errors import StoreRewoundError
 if TYPE_CHECKING:
     from canonry.storage.learned.classes import RuleSource
 
-_SILENCE_SECONDS = 3.0  # of waiting for the lock, before that is told
-_COMPARED = "canonry_compared"  # in the facts of a connection: what it reads is what we remember
+_SILENCE_SECONDS = 3.0  # of waiting for the lock before a notice
+_COMPARED = "canonry_compared"  # a key of `Connection.info`: the database is what we remember
 _REFUSED = Admission(0, new=False)  # of a link that got no row
 _ADVICE = "nothing of the last step was kept; once this is fixed, the same command resumes"
 
@@ -116,10 +116,10 @@ class Store:
         return self._transaction()
 
     def claiming(self) -> AbstractContextManager[Connection]:
-        """Run a block as one transaction that first of all claims keys, with `admit_in`, once.
+        """Run a block as one transaction that begins by claiming keys, once, with `admit_in`.
 
-        On PostgreSQL, several may do that at once; after it, the block has a turn of its own for
-        everything else. On SQLite this is a `transaction`.
+        On PostgreSQL, several may claim at once; after that, each block waits for its turn to
+        change anything else. On SQLite this is a `transaction`.
 
         Raises:
             StoreError: as `transaction` does.
@@ -159,8 +159,8 @@ class Store:
     def _begun(self, *options: str) -> Iterator[Connection]:
         """Begin a transaction, under execution options that are switched on.
 
-        A connection is new where the database was restarted, or came back from a copy. Then it may
-        have gone back in time, and what it holds is compared with what this process remembers.
+        A new connection may mean that the database was restarted, or restored from an older copy.
+        So its data are compared with what this process remembers.
         """
         with (
             explaining(self._engine, _ADVICE),
@@ -178,7 +178,7 @@ class Store:
     def confirm_rows(self, connection: Connection, leased: Iterable[Queued]) -> None:
         """Check that rows which were leased still have their URLs, before outcomes are recorded.
 
-        While the first connection lasts, they do.
+        This is only needed after a reconnect.
 
         Raises:
             StoreRewoundError: if one of them is missing, or belongs to another URL.
@@ -210,14 +210,14 @@ class Store:
     ) -> list[Admission]:
         """Admit URLs as `admit` does, inside the caller's `transaction` or `claiming`.
 
-        Where too many URLs are held because their domains have too many hosts, links to further
-        hosts of these domains are refused: they are counted, get no row, and none is new.
+        Once too many URLs are held because their domains have too many hosts, links to new hosts of
+        such domains are refused: they are counted, but get no row.
 
         Args:
             connection: of the transaction.
             candidates: the URLs.
             now: seconds since 1970.
-            targets: hosts of which none is refused.
+            targets: hosts that are never refused.
         """
         if self.host_budget is not None:
             names = {candidate.host for candidate in candidates}.difference(targets)
@@ -264,9 +264,9 @@ class Store:
     ) -> list[RecordedOutcome]:
         """Record outcomes as `record` does, inside the caller's `transaction` or `claiming`.
 
-        The targets of redirects are to be requested next on their hosts, also those that are
-        queued already. Where another worker has recorded a URL meanwhile, that stays: of a late
-        outcome only the links count.
+        Targets of redirects are requested next on their hosts, even if they were queued before. If
+        another worker has recorded a URL meanwhile, that result stays: of a late outcome only the
+        links count.
 
         Args:
             connection: of the transaction.
@@ -300,7 +300,7 @@ class Store:
         return recorded
 
     def merged_by(self, links: Iterable[Candidate]) -> dict[str, str]:
-        """Return the rules that merge those of the links that were admitted last.
+        """Return the rules that merge links, for those links that were admitted last.
 
         Returns:
             By spelling, the rules that merge it with the first spelling of its URL; "" where the
@@ -347,7 +347,7 @@ class Store:
 
 @contextmanager
 def _waiting(notify: Callable[[str], None]) -> Iterator[Callable[[], None]]:
-    """Notify if a block has not said for some seconds that its waiting is over."""
+    """Notify if a block waits for some seconds; it calls the yielded function when it is over."""
     message = "another process is writing to the store; waiting for it, for up to a minute"
     timer = threading.Timer(_SILENCE_SECONDS, notify, [message])
     timer.daemon = True

@@ -12,7 +12,7 @@ _LAST = 253_402_300_799.0  # the end of the year 9999
 
 
 def utc(at: float | None) -> datetime | None:
-    """Return a moment, to the millisecond; None for none, or for 0 or -inf, which mean "never".
+    """Return a moment, to the millisecond; None for None, 0 or -inf, which mean "never".
 
     Args:
         at: seconds since 1970.

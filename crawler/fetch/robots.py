@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 from canonry.canon import InvalidURL, resolve
 from canonry.canon.syntax import Parts, to_text
-from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.faults import Fault, FetchError, seconds_to_wait
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots_rules import RobotsRules, parse_robots
-from canonry.crawler.fetch.waits import seconds_to_wait
 from canonry.storage.http_status import OVERLOADED, REDIRECTS
 from canonry.storage.records import CachedRobots
 

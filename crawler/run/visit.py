@@ -9,10 +9,9 @@ from canonry.crawler.admission.links import LinkFinder, PageLinks, RecordLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.fetch.body_reader import BodyRoom
-from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.faults import Fault, FetchError, seconds_before_retry, seconds_to_wait
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.fetch.robots import RobotsChecker, origin_of
-from canonry.crawler.fetch.waits import seconds_before_retry, seconds_to_wait
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.bodies import Fingerprints, unread_outcome

@@ -32,7 +32,6 @@ from canonry.crawler.run.queue.politeness import politeness, politeness_of
 from canonry.crawler.run.queue.scheduler import SendTimes
 from canonry.crawler.run.queue.store_session import StoreSession
 from canonry.crawler.run.queue.turns import Turns
-from canonry.crawler.run.stored_robots import StoredRobots
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
@@ -220,10 +219,8 @@ def _build(
     """Build a crawl from its opened resources and its settings."""
     archiving = _unchanged if opened.archive is None else opened.archive.archiving
     get, get_robots = archiving(client.get), archiving(client.cutting(MOST_READ))
-    stored = StoredRobots(opened.store, opened.writer)
     crawl = settings.crawl
     fetch = settings.fetch
-    robots = RobotsChecker(get_robots, stored, clock, crawl.token, fetch.retry_wait, fetch.retries)
     store_session = StoreSession(
         opened.store,
         opened.writer,
@@ -232,6 +229,9 @@ def _build(
         level_by_level=_has_depths(settings),
         notify=opened.notify,
         learning=opened.learning,
+    )
+    robots = RobotsChecker(
+        get_robots, store_session, clock, crawl.token, fetch.retry_wait, fetch.retries
     )
     return Crawl(
         store_session,

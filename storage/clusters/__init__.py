@@ -1,1 +1,1 @@
-"""Clusters: every known URL of each resource, for a search index, and what changed of them."""
+"""Clusters: all known URLs of each resource, and their changes, for a search index."""

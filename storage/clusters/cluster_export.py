@@ -1,4 +1,4 @@
-"""The export of clusters, all or those that changed; and of merges, each with its evidence."""
+"""Export of clusters, all or only the changed ones, and of merges with their evidence."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -19,9 +19,9 @@ from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.tables.figure_tables import merges
 from canonry.storage.timestamps import utc
 
-_ROWS = 5_000  # in memory at once; more if one cluster has more
+_ROWS = 5_000  # in memory at once; a larger cluster is read whole
 Pairs = dict[int, dict[int, LoggedPair]]
-POLICY = "policy"  # the reason of spellings that rules of the policy merge
+POLICY = "policy"  # the reason of merges by the policy's rules
 _SAYS = {
     "redirect": "the URL redirects for good, and the end of the chain answered 200",
     "canonical": "the page names the other one, which answered 200 and names itself or nothing",
@@ -29,21 +29,21 @@ _SAYS = {
 
 
 class Reading(NamedTuple):
-    """What a reader has, and what an export finds changed since the last one."""
+    """The last export that a reader has, and the changes that this export finds."""
 
     since: int  # the number of the last export that the reader has
-    last: int  # of the last export
+    last: int  # the number of the last export
     changes: PairChanges
 
     @classmethod
     def begin(cls, connection: Connection, since: str) -> "Reading":
-        """Read a cursor, as `export_log.number_of` does."""
+        """Start from a reader's cursor; see `export_log.number_of`."""
         number = export_log.number_of(connection, since)
         return cls(number, export_log.last_number(connection), PairChanges())
 
 
 def batches(rows: Ids, roots: Ids) -> Iterator[Ids]:
-    """Yield rows that are sorted by cluster in parts of whole clusters."""
+    """Split rows that are sorted by cluster into batches of whole clusters."""
     starts = np.flatnonzero(np.diff(roots, prepend=-1))
     at = 0
     while at < len(rows):
@@ -56,11 +56,11 @@ def batches(rows: Ids, roots: Ids) -> Iterator[Ids]:
 def clusters(
     connection: Connection, name_rules: NameRules, reading: Reading | None = None
 ) -> Iterator[ClusterRow]:
-    """Yield the clusters of a store; with a reading, only what its reader does not have.
+    """Yield the clusters of a store; with a reading, only those that its reader lacks.
 
     Args:
-        connection: to the store, as it is at one moment.
-        name_rules: names the learned rules that made one URL another.
+        connection: to a snapshot of the store.
+        name_rules: returns the ids of the learned rules that merge two URLs.
         reading: collects what has changed, for `export_log.write`.
     """
     found = cluster(connection)
@@ -88,7 +88,7 @@ def _changed(
     logged: Pairs,
     reading: Reading,
 ) -> Iterator[ClusterRow]:
-    """Yield the clusters and tombstones of a batch that a reader does not have."""
+    """Yield the clusters and tombstones of a batch that a reader lacks."""
     changed = _compare(batch, logged, reading)
     gone = {
         root: [row for row, pair in pairs.items() if pair.gone and pair.changed > reading.since]
@@ -141,23 +141,23 @@ def _compare(batch: Batch | None, logged: Pairs, reading: Reading) -> set[int]:
 def _texts(
     connection: Connection, clustering: Clustering, gone: dict[int, list[int]]
 ) -> dict[int, str]:
-    """Return the URLs of pairs that have gone, and of what represents them now."""
+    """Return the URLs of removed pairs, and of their present representatives."""
     wanted = {row for root, rows in gone.items() for row in (root, *rows)}
     wanted |= {int(clustering.root[root]) for root, rows in gone.items() if root in rows}
     return dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", sorted(wanted)))
 
 
 class MergedPair(NamedTuple):
-    """A URL, and the one that it is the same as."""
+    """A URL that is merged into another, with the reason."""
 
     url: str
     same_as: str  # the representative of its cluster
     reason: str  # redirect, canonical, rule, content or policy
-    via: str  # the URL that it leads to, one step
+    via: str  # the URL that it leads to directly
     status: int | None  # of a redirect
     rules: list[str]  # ids of learned rules, or names of the policy's rules
     evidence: str
-    times: int  # how many times it was seen; of a policy's rules: links
+    times: int  # how often it was seen; for a policy's rules: links
     first_seen: datetime | None
     last_seen: datetime | None
 
@@ -172,7 +172,7 @@ def merged_pairs(
 
     Args:
         connection: to the store.
-        name_rules: names the learned rules that made one URL another.
+        name_rules: returns the ids of the learned rules that merge two URLs.
         evidence_of: describes a learned rule and its evidence, by its id.
     """
     found = cluster(connection)
@@ -198,7 +198,7 @@ def merged_pairs(
 
 
 def _pair(batch: Batch, root: int, row: int, evidence_of: Callable[[str], str]) -> MergedPair:
-    """Return what is exported of a member of a cluster."""
+    """Return the export row of a cluster member."""
     step = batch.step(row)
     rules = batch.rules_of(row)
     if step.kind == CONTENT:

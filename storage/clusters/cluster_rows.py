@@ -1,4 +1,4 @@
-"""Cluster rows: what an export says of a cluster and of its members, read a batch at a time."""
+"""Cluster rows: the exported data of clusters and their members, read in batches."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 from canonry.storage.timestamps import utc
 
-NameRules = Callable[[str, str], tuple[str, ...]]  # from a URL and what it leads to
+NameRules = Callable[[str, str], tuple[str, ...]]  # (URL, URL it leads to) -> rule ids
 
 
 class ClusterMember(NamedTuple):
@@ -47,7 +47,7 @@ class ClusterRow(NamedTuple):
     last_seen: datetime | None = None
     reason: str | None = None  # why its page could not be fetched again: it is held, or failed
     members: Sequence[ClusterMember] = ()
-    left: Sequence[str] = ()  # URLs that were members, and are no more
+    left: Sequence[str] = ()  # URLs that are no longer members
     same_as: str | None = None  # of a tombstone: the representative that its URL has now
 
 
@@ -75,7 +75,7 @@ class MergingStep(NamedTuple):
 
 
 class Batch:
-    """The clusters of some rows, with all that is said of them."""
+    """A batch of whole clusters, with all the data that an export needs."""
 
     def __init__(
         self,
@@ -85,14 +85,14 @@ class Batch:
         keys: npt.NDArray[np.void],
         name_rules: NameRules,
     ) -> None:
-        """Read what is known of some URLs.
+        """Read the data of some clusters.
 
         Args:
             connection: to the store.
             clustering: of the store.
-            rows: in clusters, in the order of `Clustering.rows`; whole clusters.
-            keys: of all URLs, by their rows.
-            name_rules: names the learned rules that made one URL another.
+            rows: of whole clusters, in the order of `Clustering.rows`.
+            keys: of all URLs, indexed by row.
+            name_rules: returns the ids of the learned rules that merge two URLs.
         """
         self._clustering = clustering
         self._keys = keys
@@ -107,9 +107,9 @@ class Batch:
         self._rules: dict[int, tuple[str, ...]] = {}
 
     def said(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield each pair of a representative and a member, with a hash of what is said of it.
+        """Yield each pair of a representative and a member, with a hash of its exported data.
 
-        When a page is seen again, and nothing else changes, the hash stays the same.
+        The hash leaves out times: seeing a page again does not change it.
         """
         for root, row in zip(self.roots, self.rows, strict=True):
             facts: tuple[object, ...]
@@ -134,7 +134,7 @@ class Batch:
             yield root, members
 
     def row(self, root: int, members: list[int], left: list[str]) -> ClusterRow:
-        """Return what is exported of a cluster."""
+        """Return the export row of a cluster."""
         page = self._pages[root]
         return ClusterRow(
             action="upsert" if page.status == OK else "delete",
@@ -162,7 +162,7 @@ class Batch:
         )
 
     def shown(self, row: int) -> str:
-        """Return a URL of the batch for people."""
+        """Return a URL of the batch, without its password."""
         return redact(self._urls[row].url)
 
     def digest_of(self, row: int) -> str | None:
@@ -171,7 +171,7 @@ class Batch:
         return None if digest is None else digest.hex()
 
     def next_of(self, row: int) -> int:
-        """Return the row that a member leads to, one step."""
+        """Return the row that a member leads to directly."""
         return int(self._clustering.to[row])
 
     def step(self, row: int) -> MergingStep:
@@ -184,7 +184,7 @@ class Batch:
         )
 
     def rules_of(self, row: int) -> tuple[str, ...]:
-        """Return the ids of the rules that made a member another URL."""
+        """Return the ids of the rules that merge a member."""
         if self.step(row).kind != "rule":
             return ()
         if row not in self._rules:
@@ -194,7 +194,7 @@ class Batch:
 
 
 def tombstone(url: str, key: bytes, left: list[str], same_as: str | None) -> ClusterRow:
-    """Return the row that says that a resource is none of its own any more."""
+    """Return the row that says that a URL no longer represents a cluster."""
     now = None if same_as is None else redact(same_as)
     return ClusterRow("delete", key.hex(), redact(url), left=left, same_as=now)
 

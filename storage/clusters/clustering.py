@@ -27,15 +27,15 @@ ORDER BY pages.digest, urls.host_id, urls.id
 
 
 class Clustering(NamedTuple):
-    """The cluster of each URL; the place in each array is the URL's row."""
+    """The cluster of each URL, in arrays that are indexed by the URL's row."""
 
     root: Ids  # the row of the representative
-    to: Ids  # the row that this URL leads to, one step; 0 for the representative
+    to: Ids  # the row that this URL leads to directly; 0 for the representative
     alias: Ids  # the row of ``aliases`` that says so; 0: equal bodies, or the representative
     clustered: Flags  # True for the URLs that are in a cluster
 
     def rows(self) -> Ids:
-        """Return the rows in clusters: by cluster, the representative first in each."""
+        """Return all clustered rows, cluster by cluster, each representative first."""
         rows = np.flatnonzero(self.clustered)
         roots = self.root[rows]
         return rows[np.lexsort((rows, rows != roots, roots))]
@@ -66,9 +66,9 @@ def cluster(connection: Connection) -> Clustering:
 
 
 def _ends(to: Ids) -> Ids:
-    """Return where each chain ends; 0 for chains that lead into a circle.
+    """Return the end of each row's chain; 0 for chains that lead into a circle.
 
-    Following doubles its steps each time, so chains of any length need few rounds.
+    Each round doubles the steps that were followed, so long chains need few rounds.
     """
     rows = np.arange(len(to))
     end = np.where(to > 0, to, rows)
@@ -77,13 +77,13 @@ def _ends(to: Ids) -> Ids:
         if np.array_equal(further, end):
             break
         end = further
-    return np.where(to[end] > 0, 0, end)  # what still leads on never ends
+    return np.where(to[end] > 0, 0, end)  # an end that leads on is in a circle
 
 
 def _equal_pages(
     connection: Connection, may_join: Flags, led_to: Flags
 ) -> Iterator[tuple[int, int]]:
-    """Yield pages whose body another page of their host has, each with the one to represent it."""
+    """Yield pages with equal bodies on one host, each with the page that represents it."""
     usable = (row for row in stream(connection, _EQUAL) if may_join[row[2]])
     for _body, group in groupby(usable, key=itemgetter(0, 1)):
         pages = [(row, url) for _digest, _host, row, url in group]
@@ -92,7 +92,7 @@ def _equal_pages(
 
 
 def _best(pages: Iterable[tuple[int, str]], led_to: Flags) -> int:
-    """Return the row of the page that represents those with equal bodies."""
+    """Return the row of the best representative of some pages with equal bodies."""
 
     def rank(page: tuple[int, str]) -> tuple[bool, bool, int, int]:
         row, url = page

@@ -1,4 +1,4 @@
-"""Equivalences: the class of one URL, by what it led to, read by indexes as far as it leads.
+"""Equivalences: the class of one URL, found by following its aliases through indexes.
 
 The representative of a class is the end of the chain of merging steps, and only if that answered
 200: a chain that ends elsewhere, or in a circle, merges nothing.
@@ -28,11 +28,11 @@ _ROWS = (
 )
 _EDGES = f"SELECT from_id, {', '.join(EDGE_COLUMNS)} FROM aliases WHERE from_id"  # noqa: S608 - our names
 _LEADING = "SELECT to_id, kind FROM aliases WHERE to_id"
-_AT_ONCE = 1_000  # URLs that lead to one, while it is not known to be a sink
+_AT_ONCE = 1_000  # rows read at once to find out if a URL is a sink
 
 
 class Alias(NamedTuple):
-    """A URL that is another one, and how that is known."""
+    """One merging step: a URL, the URL that it leads to, and the evidence."""
 
     url: str
     to: str
@@ -61,9 +61,9 @@ class Equivalences:
         self._edges: dict[int, list[Edge]] = {}
 
     def prepare(self, rows: Collection[int]) -> None:
-        """Read all that `representative` asks for about some URLs, in a few questions.
+        """Read all that `representative` needs for some URLs, in a few queries.
 
-        What was read for other URLs before is forgotten.
+        This drops what was read for other URLs before.
         """
         self._rows, self._edges = {}, {}
         new = set(rows)
@@ -76,7 +76,7 @@ class Equivalences:
         self._sinks |= {end: False for end, number in leading.items() if number < SINK}
 
     def of_many(self, rows: Collection[int]) -> dict[int, EquivalenceClass]:
-        """Return the classes of the URLs, among known ones, that lead to others.
+        """Return by row the classes of those URLs that lead to others.
 
         A URL that a rule holds belongs to the class of its representative, even if that is not
         fetched yet.
@@ -119,7 +119,7 @@ class Equivalences:
             self._edges[row].sort(key=latest_first)
 
     def _of(self, row: int) -> EdgeEnd:
-        """Return what is known of a URL."""
+        """Return a URL with its page's data."""
         if row not in self._rows:
             self._read([row])
         return self._rows[row]
@@ -130,7 +130,7 @@ class Equivalences:
         return merging_step(here, edges, self._is_sink)
 
     def _is_sink(self, row: int, kind: str) -> bool:
-        """Return True if a site leads there from many pages that are none of its names."""
+        """Return True if many unlike URLs lead to a row, by edges of a kind."""
         end = row, kind
         if end not in self._sinks:
             query = select(urls.c.url).join_from(aliases, urls, aliases.c.from_id == urls.c.id)

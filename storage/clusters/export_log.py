@@ -1,7 +1,7 @@
-"""The log of exports: what was exported of clusters, and the cursors that say what a reader has.
+"""The export log: what was exported of each cluster, and the cursors of its readers.
 
 It holds a row for each pair of a representative and a URL that was ever exported, with the number
-of the export that found it changed. A pair that has gone stays, as a tombstone.
+of the export that last found it changed. A removed pair stays as a tombstone.
 """
 
 import re
@@ -32,7 +32,7 @@ _CHANGE = (
 
 
 class LoggedPair(NamedTuple):
-    """What the log holds of a pair."""
+    """The log's data about a pair."""
 
     said: bytes
     changed: int
@@ -59,7 +59,7 @@ class PairChanges:
         self._flags.append(gone + 2 * known)
 
     def of(self, *, known: bool) -> Iterator[tuple[int, int, bytes, int]]:
-        """Yield the pairs that the log has already, or the others."""
+        """Yield the pairs that the log has already, or those that are new to it."""
         for n, flags in enumerate(self._flags):
             if (flags >= 2) == known:  # noqa: PLR2004 - the second bit
                 said = bytes(self._said[_SAID * n : _SAID * (n + 1)])
@@ -124,8 +124,8 @@ def pairs_of(
 
     Args:
         connection: to the store.
-        after: clusters with greater rows.
-        last: up to this one; None for all that follow.
+        after: only clusters with greater rows.
+        last: the row of the last cluster; None sets no limit.
     """
     columns = members.c.cluster_id, members.c.url_id, members.c.said, members.c.changed
     query = select(*columns, members.c.gone).where(members.c.cluster_id > after)
@@ -138,16 +138,16 @@ def pairs_of(
 
 
 def write(store_url: str, read_number: int, changes: PairChanges, now: float) -> str:
-    """Write what an export found changed; return the cursor of its reader.
+    """Log the changes that an export found; return the new cursor of its reader.
 
     Args:
         store_url: a SQLAlchemy URL, or a path.
-        read_number: of the last export when this one read the store.
+        read_number: the number of the last export when this one read the store.
         changes: since then.
         now: seconds since 1970.
 
     Raises:
-        StoreError: if the store cannot be written, or another export was faster.
+        StoreError: if the store cannot be written, or another export has written first.
     """
     engine = open_engine(store_url, create=False)
     try:

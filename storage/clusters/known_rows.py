@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class KnownRows(NamedTuple):
-    """What is known of each URL; the place in each array is the URL's row, and 0 is no row."""
+    """Data of each URL, in arrays that are indexed by the URL's row; there is no row 0."""
 
     state: npt.NDArray[np.int8]  # -1: there is no such row
     host: npt.NDArray[np.int32]
@@ -38,19 +38,19 @@ class KnownRows(NamedTuple):
 
     @property
     def is_alive(self) -> Flags:
-        """The URLs that may represent others, as `EdgeEnd.is_alive` says of one."""
+        """The URLs that may represent others; the same test as `EdgeEnd.is_alive`."""
         alive: Flags = (self.status == OK) & np.isin(self.state, CURRENT)
         return alive
 
 
 def batches_of(connection: Connection, question: str) -> Iterator[Sequence[Any]]:
-    """Yield the rows of a question, some at a time."""
+    """Yield the rows of a query in batches."""
     found = connection.exec_driver_sql(question, execution_options={"yield_per": BATCH})
     yield from found.partitions(BATCH)
 
 
 def stream(connection: Connection, question: str) -> Iterator[Any]:
-    """Yield the rows of a question without having all of them in memory."""
+    """Yield the rows of a query without loading all of them."""
     return chain.from_iterable(batches_of(connection, question))
 
 
@@ -89,5 +89,5 @@ def read_keys(connection: Connection, size: int) -> npt.NDArray[np.void]:
 
 
 def no_keys() -> npt.NDArray[np.void]:
-    """Return no keys, for those who do not show them."""
+    """Return an empty array, for callers that show no keys."""
     return np.zeros(0, "V16")

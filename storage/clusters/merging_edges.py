@@ -1,4 +1,4 @@
-"""Merging edges: for each URL, the one step that makes it another URL, read in one pass."""
+"""Merging edges: the step that merges each URL into another, read in one pass."""
 
 from itertools import groupby
 from operator import itemgetter
@@ -37,7 +37,7 @@ FROM (
 JOIN urls here ON here.id = aliases.from_id JOIN urls there ON there.id = aliases.to_id
 ORDER BY aliases.to_id, aliases.kind
 """  # noqa: S608 - our own number
-_HERE = 1 + len(Edge._fields)  # the columns before those of an edge's beginning
+_HERE = 1 + len(Edge._fields)  # where the columns of the edge's source begin
 _THERE = _HERE + len(EdgeEnd._fields)
 
 
@@ -68,7 +68,7 @@ def read(connection: Connection, size: int) -> MergingEdges:
 
 
 def _sinks(connection: Connection) -> set[tuple[int, str]]:
-    """Return the rows of pages to which a site leads from many unlike ones, and how it does."""
+    """Return the sinks: rows to which many unlike URLs lead, each with the kind of edge."""
     groups = groupby(stream(connection, _LEADING), key=itemgetter(0, 1, 2))
     return {
         (row, kind)

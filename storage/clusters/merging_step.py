@@ -1,9 +1,9 @@
-"""The merging step: the one predicate that says whether a URL is another one (RFC 3986 6.2.4).
+"""The merging step: the one test for merging a URL into another (RFC 3986 6.2.4).
 
 A permanent redirect merges its ends; a temporary one merges nothing. A canonical link merges if its
-page still has it, its target answers 200 and names itself or nothing, and the titles do not refute
-it. A learned rule merges the URLs that it held. Neither a redirect nor a canonical link merges into
-a sink: a page to which many unlike pages lead, such as a login page, or the home page for deleted
+page still has it, its target answers 200 and names itself or nothing, and the titles do not differ.
+A learned rule merges the URLs that it held. Neither a redirect nor a canonical link merges into a
+sink: a page to which many unlike pages lead, such as a login page, or the home page for deleted
 pages.
 
 `Equivalences` reads the steps of one URL, `merging_edges` those of all URLs of a store.
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.sql.schema import State
 
-SINK = 10  # so many sources with names unlike the target's make it a sink
+SINK = 10  # sources with names unlike the target's that make it a sink
 CURRENT = (State.FETCHED, State.QUEUED)  # a URL that is queued again keeps the page it had
 _LAST = re.compile(r"://[^/?#]*/?(?:[^?#]*/)?([^/?#]*)/*(?:[?#]|\Z)")
 
 
 class EdgeEnd(NamedTuple):
-    """One end of an edge: a URL, with what its page says; the last three are of that page."""
+    """One end of an edge: a URL; the last three fields are those of its page."""
 
     id: int
     url: str
@@ -38,7 +38,7 @@ class EdgeEnd(NamedTuple):
 
     @property
     def may_redirect(self) -> bool:
-        """True if its last answer may be a redirect: it has no page, but for one before that."""
+        """True if its last answer may be a redirect: it redirected, or is queued without a page."""
         return self.state == State.REDIRECTED or (
             self.state == State.QUEUED and self.status is None
         )
@@ -62,7 +62,7 @@ LATEST_FIRST = "last_seen DESC, aliases.id DESC"
 
 
 def latest_first(edge: Edge) -> tuple[float, int]:
-    """Return what sorts edges as `LATEST_FIRST` does."""
+    """Return the sort key for the order of `LATEST_FIRST`."""
     return -edge.last_seen, -edge.id
 
 
@@ -71,12 +71,12 @@ def merging_step(
     edges: Iterable[tuple[Edge, EdgeEnd]],
     is_sink: Callable[[int, str], bool],
 ) -> Edge | None:
-    """Return the edge that makes a URL another one; None if it is a resource of its own.
+    """Return the edge that merges a URL into another; None if it is a resource of its own.
 
     Args:
         here: the URL.
-        edges: that begin there, each with its end, the latest first.
-        is_sink: whether many unlike pages lead to a row, by edges of a kind.
+        edges: those of the URL, each with its target, the latest first.
+        is_sink: returns True if a row is a sink for edges of a kind.
     """
     for edge, there in edges:
         if there.id == here.id:
@@ -94,7 +94,7 @@ def merging_step(
 
 
 def _holds(here: EdgeEnd, edge: Edge, there: EdgeEnd) -> bool:
-    """Return True if a page has a canonical link, its target confirms it, nothing refutes it."""
+    """Return True if a page still has a canonical link, and its target does not contradict it."""
     if here.canonical != edge.located or not there.is_alive:
         return False
     if there.canonical not in {None, there.url}:
@@ -105,12 +105,12 @@ def _holds(here: EdgeEnd, edge: Edge, there: EdgeEnd) -> bool:
 def _ends_in_sink(
     here: EdgeEnd, edge: Edge, there: EdgeEnd, is_sink: Callable[[int, str], bool]
 ) -> bool:
-    """Return True if many unlike pages lead to an edge's end, and its beginning is one of these."""
+    """Return True if an edge leads to a sink from a URL with another name."""
     return last_segment(here.url) != last_segment(there.url) and is_sink(there.id, edge.kind)
 
 
 def are_unlike(urls: Iterable[str], target: str) -> bool:
-    """Return True if URLs that lead to a target have so many names unlike its own: it is a sink."""
+    """Return True if the URLs that lead to a target have enough other names to make it a sink."""
     own = last_segment(target)
     names: set[str] = set()
     for url in urls:

@@ -1,6 +1,6 @@
-"""One cluster: a resource with its URLs, read by indexes only, as far as people look.
+"""One cluster: a resource with its first URLs, for display, read by indexes only.
 
-It has the same members as `canonry.storage.clusters.clustering` gives it.
+Its members are those that `canonry.storage.clusters.clustering` finds.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD
 
 CONTENT = "content"  # the reason of members whose body is that of the representative
-_LOOKED_AT = 400  # URLs that lead to one
+_LOOKED_AT = 400  # aliases read for each target
 _LEADING = "SELECT from_id FROM aliases WHERE to_id = {row:d} LIMIT {most:d}"
 # "+ 0" keeps SQLite from looking through all URLs of the host.
 _EQUAL = """
@@ -34,12 +34,12 @@ class FoundMember(NamedTuple):
     url: str
     kind: str  # redirect, canonical, rule or content
     status: int  # HTTP status of a redirect, else 0
-    via: str  # the URL that it leads to, one step
+    via: str  # the URL that it leads to directly
     last_seen: float  # seconds since 1970; 0 for equal content
 
 
 class OneCluster(NamedTuple):
-    """A resource: the URL that represents it, and others that are the same."""
+    """A resource: the URL that represents it, and its other URLs."""
 
     row: int
     url: str
@@ -53,7 +53,7 @@ def cluster_of(connection: Connection, row: int, most: int) -> OneCluster:
     Args:
         connection: to a store.
         row: of the URL.
-        most: members that are looked for.
+        most: the largest number of members.
     """
     known = Equivalences(connection)
     end = known.representative(row, awaited=True)
@@ -83,7 +83,7 @@ def cluster_of(connection: Connection, row: int, most: int) -> OneCluster:
 
 
 def _best(pages: dict[int, str], led_to: set[int]) -> int:
-    """Return the page that represents those with equal bodies, as the clustering chooses it."""
+    """Return the representative of pages with equal bodies, by the rank of `clustering`."""
 
     def rank(row: int) -> tuple[bool, bool, int, int]:
         url = pages[row]
@@ -93,7 +93,7 @@ def _best(pages: dict[int, str], led_to: set[int]) -> int:
 
 
 def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
-    """Return pages of the host with the body of one, by their rows; empty if it is no page."""
+    """Return by row the pages of a page's host with the same body; empty for no page."""
     question = _EQUAL.format(
         row=row, most=most, ok=OK, unread=UNREAD, current=", ".join(f"{s:d}" for s in CURRENT)
     )
@@ -103,9 +103,9 @@ def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
 def _leading(
     connection: Connection, known: Equivalences, end: int, most: int
 ) -> tuple[list[FoundMember], bool]:
-    """Return URLs whose chain ends at one, and True if some that lead there were not looked at.
+    """Return the URLs whose chains end at a row, and True if some aliases were not read.
 
-    Once there are so many as are wanted, it goes no step farther.
+    It follows no further steps once it has ``most`` of them.
     """
     members: list[FoundMember] = []
     seen, near, is_cut = {end}, [end], False

@@ -1,1 +1,1 @@
-"""What a store has learned: rules, and the classes of URLs that they make one."""
+"""Learned rules, and the classes of URLs that they merge."""

@@ -1,4 +1,4 @@
-"""Classes: URLs that learned rules make one. One of them is fetched and represents the others.
+"""Classes: URLs that learned rules merge. One of them is fetched and represents the others.
 
 A URL that is held because of a rule keeps a row and a key of its own. So nothing is lost when a
 rule turns out to be wrong: what it held goes back to the queue.
@@ -23,7 +23,7 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, classes
 from canonry.storage.sql.transitions import QUEUED, Transition
 
-LEARNED = "learned"  # the reason for which URLs are held here
+LEARNED = "learned"  # the reason of URLs that rules hold
 HELD = (State.HELD, LEARNED)
 _MAY_REPRESENT = frozenset({int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)})
 _EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
@@ -50,7 +50,7 @@ class RuleSource(Protocol):
         ...
 
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:
-        """Return True if a URL is to be fetched although rules could spare it, to check them."""
+        """Return True if a URL is fetched to check the rules that could spare it."""
         ...
 
     def is_gone(self, rewritten: Rewritten) -> bool:
@@ -70,8 +70,8 @@ class Placement(NamedTuple):
     """What rules say about new URLs."""
 
     held: list[HeldURL]  # new URLs
-    deferred: set[int]  # rows of new URLs that are asked later
-    replaced: list[HeldURL]  # queued URLs whose classes new ones represent
+    deferred: set[int]  # rows of new URLs that are requested later
+    replaced: list[HeldURL]  # queued representatives that new URLs replace
 
 
 def place(
@@ -83,18 +83,17 @@ def place(
 ) -> Placement:
     """Find the new URLs whose page is fetched, or queued, under another URL.
 
-    The first URL of a class represents it. If rules change it, it is deferred; and if a URL that
-    fewer rules change is found before it is asked, that represents the class instead.
+    The first URL of a class represents it. If rules change that URL, it is deferred; a URL that
+    fewer rules change replaces it, if one is found in time.
 
-    A URL that failed does not represent its class any more: the next of its URLs does, unless
-    several were gone.
+    A URL that failed no longer represents its class: the next URL does, unless several were gone.
 
-    Seeds and the targets of redirects are never held or deferred: seeds were asked for, and at the
-    target of a redirect is the page. But the target of a temporary redirect is held if rules change
-    it, and its page was fetched: each page that only members see may lead to a form to log in.
+    Seeds and targets of redirects are never held or deferred: seeds were asked for, and a redirect
+    leads to the page itself. One exception: the target of a temporary redirect is held if rules
+    change it and its representative was fetched. Else each members-only page could add a login URL.
 
     Args:
-        connection: in a transaction that holds the write lock; the keys are in it, the rows not.
+        connection: in a transaction with the write lock that has inserted the keys, not the rows.
         new: candidates and their rows, in order.
         rules: the rules.
         now: seconds since 1970.
@@ -174,7 +173,7 @@ class AliveURL(NamedTuple):
 
 
 def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, AliveURL]:
-    """Return by row what is queued, or fetched without an error: only those may represent."""
+    """Return by row the URLs that may represent: queued, redirected, or fetched without error."""
     question = (
         "SELECT urls.id, urls.url, urls.state, urls.priority, pages.status FROM urls "
         "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
@@ -187,7 +186,7 @@ def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, Aliv
 
 
 def rows_alive(connection: Connection, rows: Collection[int]) -> set[int]:
-    """Return the rows of which `alive_among` tells more."""
+    """Return just the rows that `alive_among` would return."""
     question = (
         "SELECT url_rows.id, url_rows.state, pages.status FROM url_rows "
         "LEFT JOIN pages ON pages.url_id = url_rows.id WHERE url_rows.id"
@@ -200,9 +199,9 @@ def rows_alive(connection: Connection, rows: Collection[int]) -> set[int]:
 
 
 def _may_wait(candidate: Candidate, rewritten: Rewritten, rules: RuleSource, now: float) -> bool:
-    """Return True if a new URL that represents its class is to be asked later.
+    """Return True if a new representative is to be deferred: rules change it.
 
-    Those that the settings put first are not, nor those that verify rules.
+    URLs with a special priority are not deferred, nor those that check rules.
     """
     ordinary = candidate.priority == ORDINARY and bool(rewritten.rules)
     return ordinary and not rules.is_verified(rewritten, now)
@@ -229,7 +228,7 @@ def record_held(
 
 
 def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now: float) -> None:
-    """Record that rules made URLs equal to others, in place of what was recorded before.
+    """Record that rules merge URLs into others; this replaces earlier records.
 
     Args:
         connection: in a writing transaction.
@@ -250,7 +249,7 @@ def edges_of(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[int
 
 
 def represented_by_pages(connection: Connection, rows: Sequence[int]) -> set[int]:
-    """Return those of some URLs that rules hold for a page that was fetched, without an error."""
+    """Return the rows that rules hold for a page that was fetched without an error."""
     edges = edges_of(connection, rows)
     known = alive_among(connection, {one for one, _identity in edges.values()})
     return {row for row, (one, _identity) in edges.items() if one in known and known[one].is_page}
@@ -274,12 +273,12 @@ def release(connection: Connection, rows: Iterable[int]) -> list[int]:
 
 
 def release_for(connection: Connection, gone: Iterable[int], most: int | None = None) -> list[int]:
-    """Release the URLs that were represented by URLs which turned out not to be there.
+    """Release the URLs whose representatives turned out not to be there.
 
     Args:
         connection: in a writing transaction.
-        gone: the rows of these.
-        most: of the URLs of each; the earliest. None: all.
+        gone: the rows of these representatives.
+        most: how many to release for each, the earliest first; None: all.
     """
     waiting: dict[int, list[int]] = {}
     for part in chunks(list(gone)):

@@ -1,7 +1,7 @@
-"""Deferral: URLs that active rules change are asked after the ordinary URLs of their host.
+"""Deferral: URLs that active rules change are requested after the other URLs of their host.
 
-Such a URL is probably another name of a page. If the page's own name is found before its turn
-comes, that is fetched, and the other one is held.
+Such a URL is probably another name of a page. If the page's own name is found in time, that is
+fetched instead, and the deferred URL is held.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -51,14 +51,14 @@ def restore(connection: Connection, rows: Iterable[int]) -> None:
 
 
 def replace(connection: Connection, by: Sequence[tuple[int, int]], standing: Standing) -> None:
-    """Take URLs out of the queue whose classes are now represented by others.
+    """Replace queued representatives: take them out of the queue.
 
-    What they represented is represented by the others, too.
+    The new representatives also represent the URLs that the old ones did.
 
     Args:
         connection: in a transaction that holds the write lock.
         by: the rows of queued URLs, each with the row that represents its class now.
-        standing: what they are from now on.
+        standing: the new state and reason of the replaced URLs.
     """
     found = rows_of(connection, _QUEUED_OF, [old for old, _new in by])
     moved = {row: Transition(host, depth, QUEUED, standing) for row, host, depth in found}

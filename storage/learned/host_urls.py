@@ -1,4 +1,4 @@
-"""The URLs of a host that rules hold, by an index that is made when rules are learned."""
+"""The URLs of a host that rules hold, found by an index that is made for the first rule."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,13 +15,13 @@ _HELD = (
     select(urls.c.id, urls.c.url, _others.c.url)
     .join(aliases, and_(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule"))
     .join(_others, _others.c.id == aliases.c.to_id)
-    # As they are, not as parameters: SQLite would prepare the statement anew each time, to see
-    # whether its partial indexes have these rows.
+    # Literals: with parameters, SQLite would prepare the statement anew each time, to see whether
+    # its partial indexes apply.
     .where(urls.c.state == literal_column(f"{State.HELD:d}"))
     .where(urls.c.reason == literal_column(f"'{LEARNED}'"))
 )
-# Built once: building a statement takes longer than running it. Each end is a question of its own:
-# SQLite reads the whole index to answer both at once.
+# Built once: building a statement takes longer than running it. Each end has a subquery of its own:
+# for both at once, SQLite reads the whole index.
 _own = urls.c.host_id == hosts.c.id
 _FIRST = select(func.min(urls.c.id)).where(_own).scalar_subquery()
 _LAST = select(func.max(urls.c.id)).where(_own).scalar_subquery()
@@ -60,7 +60,7 @@ class HeldName(NamedTuple):
 def held_first(connection: Connection, host: str, most: int) -> tuple[int, Iterator[HeldName]]:
     """Return how many URLs of a host were looked at, and those of them that rules hold.
 
-    These are the first so many, in any state: others that are held would be looked for in all.
+    It looks at the first ``most`` URLs in any state: a search for held ones might read all.
     """
     ends = _ENDS.run(connection, {"host": host})
     window = {"host": ends[0][2] if ends else 0, "start": 0, "after": 0, "most": most}
@@ -69,14 +69,14 @@ def held_first(connection: Connection, host: str, most: int) -> tuple[int, Itera
 
 
 def held_near(connection: Connection, host: str, place: float) -> Iterator[HeldName]:
-    """Yield URLs of a host that rules hold, from one place among its URLs.
+    """Yield URLs of a host that rules hold, starting at a place among its URLs.
 
     It looks at a few URLs only, by the index that was made when the first rule was published.
 
     Args:
         connection: of the store.
         host: the host's name.
-        place: between the host's first known URL, 0, and its last one, 1.
+        place: from 0, the host's first known URL, to 1, its last.
     """
     ends = _ENDS.run(connection, {"host": host})
     if not ends or ends[0][0] is None:

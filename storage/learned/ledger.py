@@ -1,7 +1,7 @@
 """The ledger of learning: pairs of URLs that were compared, and answers that are still needed.
 
-All that is decided about rules follows from the pairs. The answers are the blocks of pages of which
-more may be asked; if they are gone, such a page is requested once more.
+All decisions about rules follow from the pairs. The answers are the text blocks of pages that may
+be compared again; if they are missing, such a page is requested once more.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, answers, hosts, pages, pairs, url_rows, urls
 
 UNKNOWN, SAME, DIFFERENT = range(3)  # verdicts
-CONTENT, OWN_WORD, MINED = range(3)  # their sources
+CONTENT, OWN_WORD, MINED = range(3)  # sources of verdicts
 
 
 class StoredPair(NamedTuple):
-    """Two URLs that a rule makes one, and what they turned out to be."""
+    """Two URLs that a rule merges, and the verdict on them."""
 
     rule_id: str
-    first: str  # identities, in their order
+    first: str  # the smaller of two identities
     second: str
     class_url: str  # what the rule makes of them
     verdict: int
     source: int
-    answers: int  # of the URL that was asked less often; more may change the verdict
+    answers: int  # of the URL that has fewer; more may change the verdict
     at: float  # seconds since 1970
 
 
 class StoredAnswer(NamedTuple):
-    """What a URL answered with 200, the first time or later."""
+    """One of the answers of a URL with status 200."""
 
     url: str
     row: int
@@ -51,11 +51,11 @@ class PastURL(NamedTuple):
     url: str
     state: int
     status: int | None  # of its page
-    canonical: str | None  # the URL that it names
+    canonical: str | None  # of its page
 
 
 class PastHop(NamedTuple):
-    """A URL that leads to another, for good, which has not answered yet."""
+    """A permanent redirect or canonical link whose target has not answered yet."""
 
     url: str
     target: str
@@ -82,7 +82,7 @@ def _put_answers(dialect: str) -> Prepared:
 
 
 def put_pairs(connection: Connection, given: Iterable[StoredPair]) -> None:
-    """Record pairs, in place of what was recorded of them before; without passwords."""
+    """Record pairs without passwords; each replaces its earlier record."""
     rows = [
         pair._asdict() | {name: redact(getattr(pair, name)) for name in _URLS} for pair in given
     ]
@@ -104,7 +104,7 @@ def pairs_of(connection: Connection, rule_ids: Collection[str]) -> Iterator[Stor
 def samples_of(
     connection: Connection, rule_ids: Collection[str], verdict: int
 ) -> dict[str, list[URLPair]]:
-    """Return some pairs of rules with a verdict, by the ids of the rules: the earliest few."""
+    """Return by rule id the earliest few pairs with a verdict."""
     found: dict[str, list[URLPair]] = {}
     for part in chunks(list(rule_ids)):
         query = (
@@ -126,7 +126,7 @@ def put_answers(
 
     Args:
         connection: in a writing transaction.
-        given: the row of each URL, which of its answers it is, its digest and its blocks.
+        given: for each answer the URL's row, its number, its digest and its blocks.
     """
     names = ("url_id", "number", "digest", "blocks")
     rows = [dict(zip(names, answer, strict=True)) for answer in given]
@@ -143,7 +143,7 @@ def forget_answers(connection: Connection, rows: Collection[int]) -> None:
 
 
 def answers_of(connection: Connection, names: Sequence[str]) -> Iterator[StoredAnswer]:
-    """Yield the answers of hosts that are still needed, each URL's in their order."""
+    """Yield the stored answers of hosts, by URL and number."""
     query = (
         select(urls.c.url, answers.c.url_id, answers.c.digest, answers.c.blocks)
         .join_from(answers, urls, urls.c.id == answers.c.url_id)
@@ -155,10 +155,10 @@ def answers_of(connection: Connection, names: Sequence[str]) -> Iterator[StoredA
 
 
 def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[PastURL]:
-    """Return the latest so many URLs of hosts that are queued, or have answered; the latest last.
+    """Return the latest URLs of hosts that are queued or have answered; the latest last.
 
     Args:
-        connection: of the store; it has the index of the URLs of a host.
+        connection: to a store with the index of `host_urls`.
         names: of the hosts, without ports.
         most: how many.
     """
@@ -175,7 +175,7 @@ def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[Pas
 
 
 def open_hops_of(connection: Connection, rows: Sequence[int]) -> Iterator[PastHop]:
-    """Yield where some URLs lead for good that has not answered yet: by redirect, or as canonical.
+    """Yield the permanent redirects and canonical links of URLs whose targets are queued.
 
     Args:
         connection: of the store.
@@ -195,7 +195,7 @@ def open_hops_of(connection: Connection, rows: Sequence[int]) -> Iterator[PastHo
 
 
 def number_answered(connection: Connection, names: Sequence[str], most: int) -> int:
-    """Return how many URLs of hosts have answered or led elsewhere, without counting further."""
+    """Return how many URLs of hosts were fetched or redirected, counting up to ``most``."""
     some = (
         select(url_rows.c.id)
         .join(hosts, hosts.c.id == url_rows.c.host_id)

@@ -35,8 +35,8 @@ class Rekeyed(NamedTuple):
     held: list[int]  # rows that left the queue
     released: list[int]  # rows that went back to it
     deferred: list[int]  # rows that stayed in it, to be asked later
-    keys: int  # classes of more than one identity
-    spared: Mapping[str, int]  # URLs of the hosts that are held now, by the ids of rules
+    keys: int  # classes with URLs that rules change or hold
+    spared: Mapping[str, int]  # how many URLs of the hosts each rule holds now, by rule id
 
 
 class _KnownURL(NamedTuple):
@@ -58,7 +58,7 @@ class _KnownURL(NamedTuple):
 
     @property
     def may_wait(self) -> bool:
-        """Return True if it is queued, no seed, and nothing wants it sooner."""
+        """Return True if it may be deferred: queued, no seed, and not promoted."""
         is_ordinary = self.priority in {ORDINARY, ALIAS}
         return self.state == _QUEUED and is_ordinary and self.source is not None
 
@@ -70,7 +70,7 @@ _KNOWN_BY_ROW = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our
 
 
 def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_Rows]:
-    """Yield what is known of the URLs of hosts, some rows at a time: the columns, and the URLs."""
+    """Yield the rows of hosts' URLs in batches: the columns, and the URLs."""
     for host_id, name in _hosts_named(connection, names):
         question = f"SELECT {_COLUMNS}, tail FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
         for rows in stream_rows(connection, question, _AT_ONCE):
@@ -80,7 +80,7 @@ def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_
 def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:
     """Yield the rows and names of hosts.
 
-    The index that finds their URLs is made when the first rule needs it.
+    The index that finds their URLs is made here if it is missing.
     """
     host_urls.index(connection)
     yield from list(rows_of(connection, "SELECT id, name FROM hosts WHERE name", list(names)))
@@ -96,17 +96,17 @@ def rekey(
 ) -> Rekeyed:
     """Apply changed rules to the known URLs of hosts: hold, release, and choose representatives.
 
-    A URL represents those that rules turn into it; but if it is queued, and one of them was
-    fetched, that one does, and it is held. Queued representatives that rules change are deferred;
-    the others are no longer.
+    A URL represents those that rules turn into it. But if it is queued and one of those was
+    fetched, it is held, and the fetched one represents the class. Of the hosts' queued URLs, only
+    representatives that rules change are deferred.
 
     Args:
         connection: in a transaction that holds the write lock.
         names: the hosts, with all that the rules join to them.
-        rewrite: what the active rules make of URLs; it may be None if they do not change one.
-        rewrite_held: what active and suspended rules make of them; a URL that they hold stays held.
+        rewrite: applies the active rules; it may return None for URLs that they do not change.
+        rewrite_held: applies active and suspended rules: URLs that these hold stay held.
         now: seconds since 1970.
-        is_verified: returns True for queued URLs that are to be fetched all the same.
+        is_verified: returns True for queued URLs that are fetched anyway, to check rules.
     """
     _clear(connection, names)
     before: set[int] = set()
@@ -151,7 +151,7 @@ def rekey(
 
 
 def _noting_deferred(known_urls: Iterable[_Rows], deferred: set[int]) -> Iterator[_Rows]:
-    """Yield known URLs as they are; put the rows of those that are deferred into a set."""
+    """Yield known URLs unchanged, and add the rows of deferred ones to a set."""
     for rows, urls in known_urls:
         deferred.update(
             row[0] for row in rows if row[_PRIORITY] == ALIAS and row[_STATE] == _QUEUED
@@ -164,12 +164,12 @@ def _by_class(
     rewrite: Rewrite,
     rewrite_held: Rewrite,
 ) -> tuple[dict[bytes, list[tuple[_KnownURL, Rewritten]]], list[int]]:
-    """Sort known URLs.
+    """Group known URLs by the key that rules give them.
 
     Args:
-        known_urls: their columns, and the URLs, some rows at a time.
-        rewrite: what the active rules make of URLs.
-        rewrite_held: what active and suspended rules make of them.
+        known_urls: their columns, and the URLs, in batches.
+        rewrite: applies the active rules.
+        rewrite_held: applies active and suspended rules.
 
     Returns:
         By key, the URLs that rules change or hold; and the rows that no rule holds any more.
@@ -208,7 +208,7 @@ def _waiting(
         connection: of the store.
         members: by key, the URLs that rules change or hold.
         plain: by key, the row of the URL with that identity.
-        rewrite: what the active rules make of URLs.
+        rewrite: applies the active rules.
     """
     keys = {row: key for key, row in plain.items() if _has_answered(members[key])}
     found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys)))
@@ -244,8 +244,8 @@ def _clear(connection: Connection, names: Collection[str]) -> None:
 def _may_be_held(
     known: _KnownURL, found: Rewritten, is_verified: Callable[[Rewritten], bool]
 ) -> bool:
-    """Return True if a URL that is represented by another one may be held because of that."""
-    if known.state == _QUEUED:  # at a redirect's target is the page; tests are for others
+    """Return True if a URL that another one represents may be held."""
+    if known.state == _QUEUED:  # but no target of a redirect, and no test of rules
         return known.priority > TARGET and not is_verified(found)
     return known.state == _HELD
 
@@ -253,10 +253,10 @@ def _may_be_held(
 def _best(
     group: Iterable[tuple[_KnownURL, Rewritten]],
 ) -> tuple[_KnownURL, Rewritten] | None:
-    """Return the representative of a class whose own identity no URL has.
+    """Return the best representative of a class whose own identity no URL has.
 
-    That is one that was fetched, else one that is queued, since one that redirects may redirect to
-    it; of several, https before http, then the shortest, then the first.
+    Fetched URLs come first, then queued, redirected and held ones. Queued precede redirected: they
+    may be the targets. Among equals: https before http, then the shortest, then the first.
     """
     candidates = [
         one
@@ -267,7 +267,7 @@ def _best(
 
 
 def _rank(one: tuple[_KnownURL, Rewritten]) -> tuple[int, bool, int, int]:
-    """Return what makes a URL a better representative than others: the smallest does."""
+    """Return the sort key of representatives; the smallest is the best."""
     known = one[0]
     return _BETTER[known.state], known.url.startswith("http:"), len(known.url), known.row
 
@@ -296,9 +296,9 @@ def _spared(
     held: Iterable[tuple[_KnownURL, int, Rewritten]],
     members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
 ) -> Counter[str]:
-    """Return how many of the held URLs are so because of each rule, by the rules' ids.
+    """Return by rule id how many of the held URLs each rule holds.
 
-    If a page was fetched under a name that rules change, these hold its own name.
+    A held URL that no rule changes counts for the rules of another URL of its class.
     """
 
     def rules_beside(found: Rewritten) -> tuple[str, ...]:

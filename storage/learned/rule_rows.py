@@ -39,7 +39,7 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
 _COLUMNS = ("id", "host", "lesson", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 # Built once: building a statement takes longer than running it.
-_GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # in each transaction
+_GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # run per transaction
 _ADVANCE = (
     "INSERT INTO meta (name, value) VALUES ('rules', '{:d}') "
     "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -63,7 +63,7 @@ def _encode(rule: TrackedRule) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)  # a rule is saved with each answer that says something about it
 def _lesson(said: Rewrite) -> str:
-    """Return what a rule says but for its host, as JSON."""
+    """Return a rule without its host, as JSON."""
     fields = to_fields(said)
     del fields["host"]
     return msgspec.json.encode(fields).decode()
@@ -76,10 +76,10 @@ def _decode(row: RowMapping) -> TrackedRule:
 
 
 def _rewrite(rule_id: str, host: str, fields: str) -> Rewrite:
-    """Return what a stored rule says.
+    """Return the rewrite of a stored rule.
 
     Raises:
-        StoreError: if that is not what any rule can say.
+        StoreError: if it is not a valid one.
     """
     try:
         said = msgspec.convert({"host": host, **stored_json(fields, "rules", rule_id)}, Rewrite)
@@ -116,13 +116,13 @@ def of_hosts(
 def most_useful(
     connection: Connection, state: str, most: int, after: tuple[int, str] | None = None
 ) -> list[TrackedRule]:
-    """Return the rules of a state, without their samples: those first that spare most fetches.
+    """Return the rules in a state, without samples; those that spare most fetches come first.
 
     Args:
         connection: to a store.
         state: of the rules.
         most: how many.
-        after: only those after a rule with so many spared fetches and such an id.
+        after: the spared fetches and the id of the last rule of the page before.
     """
     query = _SELECT.where(rules.c.state == state)
     if after is not None:
@@ -185,7 +185,7 @@ def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
-    """Save rules, without their pairs; `add_spared` alone counts fetches."""
+    """Save rules, without their pairs; a known rule keeps its stored ``spared``."""
     rows = [_encode(rule) for rule in given]
     if rows:
         _put(connection.dialect.name).run_many(connection, rows)

@@ -1,4 +1,4 @@
-"""A rule as a store has it: what it says, its state, and what was counted for it."""
+"""A rule as a store holds it: its rewrite, its state and its counters."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -7,14 +7,14 @@ from msgspec.structs import astuple
 
 from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleState
 
-SAMPLES = 5  # that a rule shows, of those for it and of those against it
+SAMPLES = 5  # pairs that a rule shows, for it and against it each
 IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
-URLPair: TypeAlias = tuple[str, str]  # identities, in their order
+URLPair: TypeAlias = tuple[str, str]  # two identities, sorted
 
 
 @dataclass(slots=True)
 class TrackedRule:
-    """A rule with its counters, in classes of URLs; times are seconds since 1970."""
+    """A rule with counts of classes that agree and disagree; times are seconds since 1970."""
 
     rewrite: Rewrite
     state: RuleState = "candidate"
@@ -25,13 +25,13 @@ class TrackedRule:
     first_seen: float = 0.0
     last_seen: float = 0.0
     entered_at: float = 0.0
-    spared: int = 0  # URLs that it holds, about: for the order of lists
+    spared: int = 0  # approximate number of URLs that it holds; sorts lists
     samples: list[URLPair] = field(default_factory=list)  # the first few that agree ...
     against: list[URLPair] = field(default_factory=list)  # ... and that do not
-    id: str = field(init=False)  # that of what it says
+    id: str = field(init=False)  # the id of its rewrite
 
     def __post_init__(self) -> None:
-        """Make the id once."""
+        """Compute the id once."""
         self.id = self.rewrite.id
 
     def enter(self, state: RuleState, now: float) -> None:

@@ -60,9 +60,9 @@ def upgrade(connection: Connection, operations: Operations) -> None:
 
 
 def _index_hosts(connection: Connection, operations: Operations) -> None:
-    """Index hosts by name. PostgreSQL's trees take no long names, so there it is a hash.
+    """Index hosts by name; by its hash on PostgreSQL, whose B-trees cannot hold long names.
 
-    SQLite keeps its unnamed unique constraint besides: dropping it would rewrite the table.
+    SQLite also keeps its unnamed unique constraint: dropping it would rewrite the table.
     """
     if connection.dialect.name == "sqlite":
         operations.create_index("hosts_by_name", "hosts", ["name"], unique=True)

@@ -51,7 +51,7 @@ def upgrade(connection: Connection, operations: Operations) -> None:
 
 
 def _evidence(connection: Connection) -> Iterator[dict[str, object]]:
-    """Yield the evidence of rules as pairs; a URL that was itself is none, but stays counted."""
+    """Yield the evidence of rules as pairs of two different URLs."""
     question = (
         "SELECT evidence.rule_id, evidence.agrees, evidence.url, evidence.found, rules.last_seen "
         "FROM evidence JOIN rules ON rules.id = evidence.rule_id "

@@ -60,6 +60,6 @@ Table(
 
 
 def upgrade(connection: Connection, operations: Operations) -> None:
-    """Create the tables of what is learned, and index aliases by their targets."""
+    """Create the tables of learned rules, and index aliases by their targets."""
     _metadata.create_all(connection, checkfirst=False)
     operations.create_index("aliases_by_target", "aliases", ["to_id"])

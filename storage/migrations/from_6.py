@@ -1,4 +1,4 @@
-"""From schema 6 to 7: what people look at in large stores, and what they block there."""
+"""From schema 6 to 7: tables and indexes to browse large stores and to block hosts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -69,7 +69,7 @@ _LAST_ERRORS = """
 
 
 def upgrade(connection: Connection, operations: Operations) -> None:
-    """Create tables, which are empty until the next crawl, columns and indexes."""
+    """Create columns, indexes, and tables that are empty until the next crawl."""
     _metadata.create_all(connection, checkfirst=False)
     for table, column in _columns():
         operations.add_column(table, column)

@@ -1,4 +1,4 @@
-"""From schema 7 to 8: a key is kept once, and URLs without what their host's row says."""
+"""From schema 7 to 8: a key is stored once, and most URLs without their host's name."""
 
 from collections.abc import Iterator
 
@@ -73,7 +73,7 @@ _INDEXES = (
     ("urls_led_to", ["id"], "depth = 0 AND hops > 0"),
 )
 
-_BY_HOST = "urls_by_host"  # there is one since the first rule was learned
+_BY_HOST = "urls_by_host"  # it exists once a rule was learned
 
 
 def upgrade(connection: Connection, operations: Operations) -> None:
@@ -81,12 +81,12 @@ def upgrade(connection: Connection, operations: Operations) -> None:
     indexed = {found["name"] for found in inspect(connection).get_indexes("urls")}
     operations.rename_table("urls", "old_urls")
     operations.rename_table("keys", "old_keys")
-    if connection.dialect.name == "postgresql":  # names of indexes are those of the whole schema
+    if connection.dialect.name == "postgresql":  # index names are unique per schema
         connection.exec_driver_sql("ALTER INDEX keys_pkey RENAME TO old_keys_pkey")
     _metadata.create_all(connection)
     for old, copy in _COPIES.items():
         connection.exec_driver_sql(copy)
-        operations.drop_table(old)  # at once: the next copy may use its room
+        operations.drop_table(old)  # now: the next copy may use its space
     for name, columns, condition in _indexes(connection.dialect.name):
         where = text(condition)
         operations.create_index(
@@ -98,7 +98,7 @@ def upgrade(connection: Connection, operations: Operations) -> None:
 
 
 def _indexes(dialect: str) -> Iterator[tuple[str, list[str], str]]:
-    """Yield the indexes of URLs. SQLite ends every entry of one with the id anyway."""
+    """Yield the indexes of URLs. SQLite ends every index entry with the id anyway."""
     for name, columns, condition in _INDEXES:
         twice = dialect == "sqlite" and name == "urls_queue"
         yield name, columns[:-1] if twice else columns, condition

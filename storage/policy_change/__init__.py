@@ -1,4 +1,4 @@
-"""A change of a store's policy: new keys for all URLs, and one row for those that are one now."""
+"""Changing a store's policy: new keys for all URLs, and one row for those that now share a key."""
 
 from canonry.storage.policy_change.changing import Changed, NewPolicy, change, forecast
 from canonry.storage.policy_change.examples import Example, Forecast

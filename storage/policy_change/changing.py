@@ -1,8 +1,8 @@
-"""Changing the policy of a store: the keys are made step by step, then everything at once.
+"""Changing the policy of a store: new keys are made in steps, then put in place at once.
 
-First the new key of every URL is written into a work table, in many transactions. What a process
-that is killed has written stays, and the next one goes on there; meanwhile the store is as it was.
-Then one transaction merges the URLs that have one key now, and puts the new keys in place.
+First the new key of every URL is written into a work table, in many transactions. The store itself
+stays unchanged; if the process is killed, the next one goes on from the work table. Then one
+transaction merges the URLs that share a key now, and puts the new keys in place.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ _Fill = Callable[[Connection, Connection, Policies], int]
 
 
 class NewPolicy(NamedTuple):
-    """What the crawler knows of a change."""
+    """The policies of a change, and what the crawler contributes to it."""
 
     new: Canonicalizer
     old: Canonicalizer | None  # None: its file is not known
@@ -44,7 +44,7 @@ class Changed(NamedTuple):
     urls: int  # before
     merged: int  # URLs that became one with another
     split: int  # targets that became URLs of their own
-    continued: bool  # an earlier try had begun
+    continued: bool  # it went on from an earlier try
 
 
 def change(
@@ -54,7 +54,7 @@ def change(
 
     Args:
         url: a SQLAlchemy URL.
-        given: the policies, and what the crawler knows.
+        given: the policies, and the crawler's part.
         notify: receives sentences for people.
         progress: receives how many URLs have new keys, and how many there are.
 
@@ -101,7 +101,7 @@ def _finish(
 ) -> Changed:
     """Put everything in place, in one transaction."""
     given.check(connection)
-    for step in (fill_urls, fill_links):  # what was found since
+    for step in (fill_urls, fill_links):  # of rows that were added since
         while step(connection, connection, policies):
             pass
     number = _number(connection)
@@ -129,7 +129,7 @@ def forecast(
 
     Args:
         url: a SQLAlchemy URL.
-        given: the policies, and what the crawler knows.
+        given: the policies, and the crawler's part.
         progress: as for `change`.
         examples: how many to return of each kind.
 

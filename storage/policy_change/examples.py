@@ -13,7 +13,7 @@ from canonry.storage.sql.tables.figure_tables import merges
 
 
 class Example(NamedTuple):
-    """Two URLs that become one, or two."""
+    """Two URLs that a change merges or separates."""
 
     url: str
     other: str
@@ -26,7 +26,7 @@ class Forecast(NamedTuple):
     urls: int
     merged: int  # URLs that would become one with another
     split: int  # targets of aliases that would become URLs of their own
-    apart: int  # merged links whose URLs would be two, and of which only one is known
+    apart: int  # merged links that would become distinct, by one sample for each set of rules
     merged_examples: list[Example]
     split_examples: list[Example]
     apart_examples: list[Example]
@@ -71,7 +71,7 @@ def foresee(
 
 
 def _split(what: ColumnElement[int]) -> Select[Any]:
-    """Return a query about the targets that no URL has under the new policy."""
+    """Return a query about the targets whose new key no URL has."""
     query = select(what).select_from(links)
     query = query.outerjoin(new_keys, new_keys.c.key == links.c.key)
     return query.where(links.c.key.is_not(None), new_keys.c.url_id.is_(None))
@@ -99,9 +99,9 @@ def _split_examples(source: Connection, work: Connection, most: int) -> list[Exa
 
 
 def _apart(source: Connection, make: Canonicalizer, most: int) -> tuple[int, list[Example]]:
-    """Return how many merged links would be other URLs, and some of them.
+    """Return how many merged links would become distinct URLs, and some of them.
 
-    Of the links that rules have merged, the store has one sample for each combination of rules.
+    The store has only one sample for each set of rules, which stands for all of its links.
     """
     number, examples = 0, []
     query = select(merges.c.rules, merges.c.count, merges.c.spelling, merges.c.same_as)

@@ -1,4 +1,4 @@
-"""New keys: of every known URL, every target as it was given, and every alias."""
+"""New keys of every known URL and of every alias target, and new ends for aliases."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import aliases, urls
 
-_BATCH = 5_000  # rows in memory, and lost at most if the process is killed
+_BATCH = 5_000  # rows in memory: the most that a killed process loses
 GIVEN_KINDS = ("redirect", "canonical")  # of aliases whose target was given as text
-# Where each edge leads now: targets by the key of the text that was given, ends by their new rows.
+# The new ends of each edge: the target by the key of its text, then both ends by merged rows.
 _MOVED = """
 INSERT INTO rekey_edges (id, from_id, to_id, kind, status)
 SELECT id, new_from, new_to, kind, status FROM (
@@ -31,7 +31,7 @@ SELECT id, new_from, new_to, kind, status FROM (
 ) AS by_row
 WHERE new_from <> from_id OR new_to <> to_id
 """
-# A rule that made a URL another one has nothing to say any more if they are one.
+# The edge of a rule is needless once both its ends are one row.
 _SELF = "SELECT id FROM rekey_edges WHERE kind = 'rule' AND from_id = to_id"
 _MET = """
 INSERT INTO rekey_edges (id, from_id, to_id, kind, status)
@@ -52,7 +52,7 @@ _GONE = """
 DELETE FROM aliases WHERE id IN (SELECT id FROM rekey_edges)
 AND id NOT IN (SELECT id FROM rekey_joined)
 """
-# In two steps: an edge may take the place of one that itself moves on.
+# In two steps: an edge may take the place of another that moves, too.
 _LIFT = "UPDATE aliases SET from_id = -id WHERE id IN (SELECT id FROM rekey_joined)"
 _SET = """
 UPDATE aliases SET from_id = rekey_joined.from_id, to_id = rekey_joined.to_id,
@@ -63,7 +63,7 @@ FROM rekey_joined WHERE rekey_joined.id = aliases.id
 
 
 class Policies(NamedTuple):
-    """The policies of a change, as what makes their keys."""
+    """The policies of a change, each as its canonicalizer."""
 
     new: Canonicalizer
     old: Canonicalizer | None  # None: its file is not known
@@ -89,7 +89,7 @@ def fill_urls(source: Connection, work: Connection, policies: Policies, most: in
 
 
 def key_of(make: Canonicalizer, text: str) -> bytes:
-    """Return the key of a text; one without a canonical form is an identity by itself."""
+    """Return the key of a text; a text without a canonical form is its own identity."""
     try:
         return make(text).key
     except InvalidURL:
@@ -116,7 +116,7 @@ def _texts(
 
 def _source(connection: Connection, row: int, url: str, spelling: str, policies: Policies) -> str:
     """Return the text from which the key of one URL was made."""
-    if policies.old is None:  # what the new policy requests for it shows whether it is a URL
+    if policies.old is None:  # the spelling counts if the new policy requests the URL for it
         found = next(iter(policies.new.many([spelling])))
         return url if isinstance(found, Refused) or found.url != url else spelling
     by_key = {
@@ -145,7 +145,7 @@ def fill(
     """Yield the number of URLs done so far, step by step, until all keys are made.
 
     Args:
-        step: runs a function that fills, in a transaction of its own.
+        step: runs `fill_urls` or `fill_links` in a transaction of its own.
     """
     done = 0
     while number := step(fill_urls):
@@ -156,7 +156,7 @@ def fill(
 
 
 def move(connection: Connection) -> None:
-    """Let all edges lead from and to the rows that are there after the change.
+    """Let all edges lead from and to the rows that remain after the change.
 
     Args:
         connection: in the transaction of the change, before rows are deleted.

@@ -1,4 +1,4 @@
-"""The last step of a change of policy: all rows and keys become those of the new one, at once."""
+"""The last step of a policy change: it replaces rows and keys in one transaction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -27,8 +27,8 @@ from canonry.storage.sql.tables.figure_tables import counts, exports, members
 
 _BATCH = 10_000
 
-# Of several URLs that become one, the first in this order stays: a page that was fetched, else a URL
-# that is queued, so that no page is lost; then the row that says most.
+# Of several URLs that become one, the first in this order stays: a page without an error, else a
+# queued URL, so that no page is lost; then redirects, error pages, held and failed URLs.
 _RANK = """
 CASE WHEN urls.state = 1 AND coalesce(pages.status, 0) < 400 THEN 0 WHEN urls.state = 0 THEN 1
 WHEN urls.state = 2 THEN 2 WHEN urls.state = 1 THEN 3
@@ -44,7 +44,7 @@ SELECT url_id, one FROM (
     WHERE rekey_urls.key IN (SELECT key FROM rekey_urls GROUP BY key HAVING count(*) > 1)
 ) AS chosen WHERE url_id <> one
 """  # noqa: S608 - no values of others
-# The nearest way from a seed to any of them is the way to the one that stays.
+# The row that stays gets the shortest path from a seed to any of the merged rows.
 _BEST = """
 INSERT INTO rekey_best (one, depth, hops, source_id, found_at, priority)
 SELECT one, depth, hops, source_id, earliest, first FROM (
@@ -92,16 +92,16 @@ Read = Callable[[str], Target]  # from the text of a URL to its target
 
 
 class MergedURL(NamedTuple):
-    """A URL that becomes one with another, as both were written."""
+    """A URL that is merged into another, as both were first written."""
 
     spelling: str
     same_as: str
 
 
 def split(connection: Connection, read: Read) -> int:
-    """Give a row to each target of an alias that is no known URL under the new policy.
+    """Give a row to each alias target that is no known URL under the new policy.
 
-    Such a target was one with a known URL. So it was never fetched: it joins the queue.
+    The old policy merged it with a known URL, so it was never fetched: it joins the queue.
 
     Args:
         connection: in the transaction of the change.
@@ -190,7 +190,7 @@ def pairs(connection: Connection) -> Iterator[MergedURL]:
 
 
 def apply(connection: Connection, policy: str, fingerprint: str) -> None:
-    """Write the new keys, and what became one; learned classes are left out.
+    """Write the new keys, and merge rows; delete learned classes and the export log.
 
     Args:
         connection: in a transaction that holds the write lock, in which `merge` has run.
@@ -200,7 +200,7 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
     connection.exec_driver_sql(_BEST)
     new_keys.move(connection)
     connection.exec_driver_sql(_TAKE_BEST)
-    for table in (classes, exports, members):  # readers of exports start again: others are one now
+    for table in (classes, exports, members):  # readers of exports start again: clusters changed
         connection.execute(delete(table))
     for statement in _CLEAN:
         connection.exec_driver_sql(statement)

@@ -1,7 +1,7 @@
-"""Work tables: what a change of policy knows so far. They are dropped when it is done.
+"""Work tables: the progress of a policy change. They are dropped when it is done.
 
-Until then the store itself is unchanged: a change that is killed leaves a store that works under
-its old policy, and these tables, from which the next try goes on.
+Until then the store itself is unchanged. If a change is killed, the store works under its old
+policy, and the next try goes on from these tables.
 """
 
 from sqlalchemy import (
@@ -87,7 +87,7 @@ def prepare(connection: Connection, target: str) -> bool:
 
     Args:
         connection: in a writing transaction.
-        target: what is changed to; tables for something else are dropped.
+        target: the new policy; tables for another one are dropped.
 
     Returns:
         True if an earlier try is continued.
@@ -110,7 +110,7 @@ def create(connection: Connection) -> None:
 
 
 def index(connection: Connection) -> None:
-    """Index the keys, when all are there: one by one, that takes several times as long."""
+    """Index the keys once all are inserted: before that, it takes several times as long."""
     connection.exec_driver_sql("CREATE INDEX IF NOT EXISTS rekey_urls_by_key ON rekey_urls (key)")
 
 

@@ -1,4 +1,4 @@
-"""The merges of a store for people who look: counts by rule, and the latest examples of each.
+"""The merges of a store, for display: counts by rule, and the latest examples of each.
 
 Everything is read by keys and indexes: as fast in a store of any size.
 """
@@ -16,9 +16,9 @@ from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.schema import aliases, pages, urls
 from canonry.storage.sql.tables.figure_tables import merge_examples, merges
 
-_PAGES = 400  # the latest, among which those are looked for whose body another one has
-_AT_ONCE = 20  # of those
-LOOKED_AT = 200  # the latest aliases of a kind, among which those are looked for that merge
+_PAGES = 400  # the latest pages, which are searched for repeated bodies
+_AT_ONCE = 20  # aliases whose classes are read at once
+LOOKED_AT = 200  # the latest aliases of a kind, which are searched for merges
 _EXAMPLES = select(
     *(merge_examples.c[name] for name in ("id", "rules", "spelling", "url_id", "source_id")),
     merge_examples.c.seen_at,
@@ -48,18 +48,18 @@ class MergedLink(NamedTuple):
 
     rules: str
     spelling: str
-    same_as: str  # as that was first written
+    same_as: str  # that URL, as first written
     row: int | None  # of the URL that it is the same as; None: not kept
     found_on: str | None  # the page of the link
     seen_at: float | None  # seconds since 1970
 
 
 class LatestMerge(NamedTuple):
-    """A URL that was merged with another by what an answer or a learned rule said."""
+    """A URL that an answer or a learned rule merged with another."""
 
     row: int
     url: str
-    same_as: str  # what it leads to, one step
+    same_as: str  # the URL that it leads to directly
     represented_by: str  # the end of the chain
     kind: str  # redirect, canonical, rule or content
     status: int  # HTTP status of a redirect, else 0
@@ -68,12 +68,12 @@ class LatestMerge(NamedTuple):
 
 
 class KindCounts(NamedTuple):
-    """How many aliases of each kind a store has, and pages with a body that another one has.
+    """How many aliases of each kind a store has, and how many pages with a repeated body.
 
-    Of redirects and canonical links, these are all that were seen; `latest` tells which merge.
+    All redirects and canonical links count, whether they merge or not; `latest` tells which do.
     """
 
-    redirect: int  # for good: no others merge
+    redirect: int  # permanent; temporary ones never merge
     temporary: int
     canonical: int
     rule: int
@@ -87,7 +87,7 @@ def by_rules(connection: Connection) -> dict[str, int]:
 
 
 def kind_counts(connection: Connection) -> KindCounts:
-    """Return the counts of what merges URLs besides the policy's rules."""
+    """Return the counts of all that merges URLs, without the policy's rules."""
     found = dict.fromkeys(("redirect", "temporary", "canonical", "rule"), 0)
     for name, _reason, count in counts.read(connection, "aliases"):
         kind, _, status = name.partition(" ")
@@ -99,7 +99,7 @@ def kind_counts(connection: Connection) -> KindCounts:
 def examples(connection: Connection, sets: Sequence[str], most: int) -> list[MergedLink]:
     """Return links that some sets of rules merged, the latest first.
 
-    Where none was kept, as in a store of an earlier schema, the first one stands in.
+    For a set without a kept example, as in an upgraded store, its first link stands in.
 
     Args:
         connection: to a store.
@@ -167,8 +167,8 @@ def _spellings(connection: Connection, rows: Collection[int]) -> dict[int, str]:
 def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[LatestMerge]:
     """Return the URLs that were merged last by one kind of evidence, the latest first.
 
-    Redirects and canonical links that merge nothing are left out: those whose end did not answer
-    200 or was not asked, or that lead to a sink, say.
+    Redirects and canonical links that merge nothing are left out, such as those that lead to a
+    sink, or whose end did not answer 200.
 
     Args:
         connection: to a store.
@@ -204,14 +204,14 @@ def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[Lat
 
 
 def _statuses(connection: Connection, kind: str) -> list[int]:
-    """Return the HTTP statuses of a kind of aliases; of redirects, those that merge."""
+    """Return the HTTP statuses of a kind of aliases; of redirects, the permanent ones."""
     names = (name.partition(" ") for name, _reason, _count in counts.read(connection, "aliases"))
     found = {int(status) for one, _, status in names if one == kind}
     return sorted(found & PERMANENT_REDIRECTS if kind == "redirect" else found)
 
 
 def equal_pages(connection: Connection, most: int) -> list[LatestMerge]:
-    """Return pages with the body of an earlier page of their host, among the latest of a store."""
+    """Return those of the latest pages that repeat the body of an earlier page of their host."""
     if not counts.total_of(connection, counts.REPEATED):
         return []
     found: list[LatestMerge] = []

@@ -119,9 +119,9 @@ def digest_of(connection: Connection, row: int) -> bytes | None:
 
 
 def way_to(connection: Connection, known: KnownURL) -> list[str]:
-    """Return the URLs that led to one: the page on which it was first found, then that one's ...
+    """Return the path from a URL back to its seed: the page where it was first found, and so on.
 
-    The last is a seed, unless the way is longer than anybody reads.
+    A path longer than `_FARTHEST` is cut off before the seed.
     """
     way: list[str] = []
     source = known.source_id
@@ -167,7 +167,7 @@ def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[st
 
 
 def naming(connection: Connection, row: int) -> list[tuple[str, str]]:
-    """Return some of the URLs that name one, each with its kind: redirect, canonical or rule."""
+    """Return some URLs that lead to a row, each with the kind: redirect, canonical or rule."""
     query = select(urls.c.url, aliases.c.kind).join_from(
         aliases, urls, aliases.c.from_id == urls.c.id
     )

@@ -28,7 +28,7 @@ from canonry.storage.timestamps import iso, utc
 
 @contextmanager
 def reading(url: str) -> Iterator[Connection]:
-    """Open a store for reading, as it is at one moment, even while a crawl writes to it.
+    """Open a snapshot of a store for reading, even while a crawl writes to it.
 
     Raises:
         StoreError: if there is no store, or it has another schema.
@@ -214,7 +214,7 @@ def columns(what: str) -> dict[str, type]:
 def _prepared(
     parts: Iterable[Sequence[RowMapping]], known: equivalences.Equivalences, what: str
 ) -> Iterator[RowMapping]:
-    """Yield rows; for aliases, all that is asked about some of them is read before."""
+    """Yield rows; for aliases, read the classes of each batch beforehand."""
     for part in parts:
         if what == "aliases":
             known.prepare({row["from_id"] for row in part})
@@ -222,7 +222,7 @@ def _prepared(
 
 
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an export as plain data: states by name, digests in hexadecimal, moments.
+    """Yield the rows of an export as plain data: state names, hexadecimal digests, datetimes.
 
     Passwords in URLs are replaced by ``***``. An alias also has the representative of its class,
     which is the URL itself if it belongs to none.

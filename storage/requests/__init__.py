@@ -1,1 +1,1 @@
-"""Requests of other crawlers: claim and queue row are one; the workers that hold them."""
+"""Requests of other crawlers: a queue whose rows are claims, and the workers on it."""

@@ -1,7 +1,7 @@
 """Requests of other crawlers: a claim and a queued request are one row, written at once.
 
 Such a crawler keeps more than a URL for a request: a callback, headers, a body. A plain GET is
-admitted as a URL of the store later, together with others; until then its row holds the claim.
+admitted as a URL of the store later, in a batch; until then its row holds the claim.
 Every function runs in the caller's transaction, which holds the write lock.
 """
 
@@ -170,7 +170,7 @@ def take(connection: Connection, spider: str, owner: str) -> TakenRequest | None
 
 
 def finish(connection: Connection, rows: Iterable[int]) -> None:
-    """Write that the responses of requests were processed: they are not asked again."""
+    """Record that the responses of requests were processed: they are not sent again."""
     for row in rows:
         _FINISH.run(connection, {"row": row})
 
@@ -181,7 +181,7 @@ def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:
 
 
 def admitted(connection: Connection, rows: Sequence[tuple[int, int]]) -> None:
-    """Write which URLs requests were admitted as: pairs of a request's row and a URL's."""
+    """Record the URLs of admitted requests: pairs of a request's row and a URL's row."""
     if rows:
         connection.execute(_ADMITTED, [{"row": row, "url_row": url} for row, url in rows])
 
@@ -216,7 +216,7 @@ def drop(connection: Connection, rows: Iterable[int]) -> None:
 
 
 def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
-    """Return row and URL of who has claimed a key; the row is None if it is not admitted yet."""
+    """Return row and URL of a key's claim; the row is None if it is not admitted yet."""
     row = rows_of_keys(connection, [key]).get(key)
     if row is not None:
         return row, connection.scalar(select(urls.c.url).where(urls.c.id == row)) or ""
@@ -272,7 +272,7 @@ def newest(connection: Connection) -> int:
 
 
 def was_started(connection: Connection, spider: str, fingerprint: bytes, up_to: int) -> bool:
-    """Return True if a start request stands in a spider's unfinished crawl, in an older row."""
+    """Return True if a spider's crawl has a start request in a row not after ``up_to``."""
     given = {"its": spider, "fingerprint": fingerprint, "newest": up_to}
     return bool(connection.scalar(_WAS_STARTED, given))
 
@@ -292,7 +292,7 @@ def owners(connection: Connection) -> set[str]:
 def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
     """Put the requests that dead workers had in flight back in the queue; return how many.
 
-    What they had processed is the heir's to record.
+    The heir gets the processed ones, to record them.
     """
     if not dead:
         return 0

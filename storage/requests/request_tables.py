@@ -1,4 +1,4 @@
-"""The tables for requests of other crawlers, beside the store's own: made when they are needed."""
+"""The tables for requests of other crawlers, apart from the store's own; created on demand."""
 
 from enum import IntEnum
 

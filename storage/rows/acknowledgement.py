@@ -40,8 +40,8 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
     """Take URLs out of the queue, or leave them in it for a retry.
 
     Returns:
-        For each outcome, whether its URL was in the queue. If not, it stays as it is: another
-        worker has recorded it meanwhile, or an earlier one of these outcomes did.
+        For each outcome, True if it counts. Else its URL stays as it is: another outcome was
+        recorded first, or this one is outdated.
     """
     wanted: dict[int, int] = {}  # by row, the place of the outcome that counts
     outdated = _outdated(connection, outcomes)
@@ -61,7 +61,7 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
             after = (outcome.state, outcome.reason)
             settled[row] = Transition(host_id, depth, standing(state, reason), after)
             in_flight += [row] * (state == State.HELD and reason == LEARNED)
-        elif state == State.QUEUED:  # else it is held meanwhile, and not retried
+        elif state == State.QUEUED:  # else it was held meanwhile, and is not retried
             postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})
         if outcome.retry_at is not None or outcome.state is State.FAILED:
             failed[host_id] = outcome.reason
@@ -75,10 +75,10 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
 
 
 def _outdated(connection: Connection, outcomes: Sequence[Outcome]) -> set[int]:
-    """Return the places of answers 304 about pages that the store does not have any more.
+    """Return the places of 304 answers about pages that the store no longer has.
 
-    While the worker was stopped, another one has recorded something else, and the URL was put back
-    in the queue. It stays there, and is asked again.
+    While this worker was stopped, another one recorded something else, and the URL was queued
+    again. It stays queued, and is requested again.
     """
     asked = {place: one for place, one in enumerate(outcomes) if one.unchanged}
     if not asked:

@@ -1,4 +1,4 @@
-"""Answered: what the outcome of a visit writes beside its URL's state, and which URLs it frees."""
+"""Answers: what an outcome writes besides its URL's state, and which held URLs it releases."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ from canonry.storage.records import (
 from canonry.storage.rows import pages, urls
 from canonry.storage.sql.schema import State
 
-_TRIED = 3  # names of a page that was gone under the first one
+_TRIED = 3  # other names tried for a page that is gone
 
 
 def write_answers(
@@ -28,7 +28,7 @@ def write_answers(
     *,
     has_rules: bool,
 ) -> None:
-    """Write pages, and what URLs lead to; the targets of redirects are requested next.
+    """Write pages and aliases; the targets of redirects are requested next.
 
     Args:
         connection: in a writing transaction.
@@ -55,7 +55,7 @@ def write_answers(
 
 
 def target_of(hop: Hop, outcome: Outcome) -> Candidate:
-    """Return the URL that another names; the target of a redirect gets a better priority."""
+    """Return the target of a hop; the target of a redirect gets a better priority."""
     target = hop.target
     if hop.kind != "redirect":
         return target
@@ -64,11 +64,10 @@ def target_of(hop: Hop, outcome: Outcome) -> Candidate:
 
 
 def _release(connection: Connection, outcomes: Sequence[Outcome], targets: Iterable[int]) -> None:
-    """Release URLs that a learned rule holds and that these outcomes show are needed.
+    """Release URLs that learned rules hold, if these outcomes show that they are needed.
 
-    These are the targets of redirects, and URLs that were held for a page that is not there. If it
-    is gone (404, 410), a few of its other names are tried, since with session ids it may have
-    thousands.
+    These are the targets of redirects, and URLs that were held for a page that is not there. If the
+    page is gone (404, 410), only a few of its other names are tried: session ids make thousands.
     """
     classes.release(connection, targets)
     gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}

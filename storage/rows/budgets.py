@@ -1,4 +1,4 @@
-"""Budgets: how many URLs with a pattern in common, and hosts of a domain, a crawl fetches.
+"""Budgets: how many URLs that share a pattern, and how many hosts of a domain, are crawled.
 
 They are counted exactly. URLs that are queued while no budget is set are not counted.
 """
@@ -27,7 +27,7 @@ class HostBudget(NamedTuple):
 
     domain_of: Callable[[str], str]  # from a host to its registrable domain
     most: int  # hosts; URLs on further ones are held
-    reason: str  # for which they are
+    reason: str  # for which those URLs are held
 
 
 def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[str | None]:
@@ -117,7 +117,7 @@ def crowded_domain(connection: Connection, budget: HostBudget) -> str | None:
 
 
 def countless(connection: Connection, names: Collection[str], budget: HostBudget) -> set[str]:
-    """Return those of some hosts that get no row: they are new, and too much is held already."""
+    """Return the new hosts that get no row: their domains are full, and too many URLs are held."""
     held = counts.total_of(connection, counts.url(State.HELD, budget.reason))
     if held < _MOST_HELD or not budget.most:
         return set()

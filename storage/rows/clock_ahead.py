@@ -1,4 +1,4 @@
-"""A clock that was ahead: no time in a store may keep a crawl waiting that never should wait so."""
+"""Correction of times that were written while the clock was ahead: no crawl waits for them."""
 
 from typing import NamedTuple
 
@@ -25,15 +25,15 @@ class Waits(NamedTuple):
     """How long a crawl makes URLs and hosts wait; all times are in seconds."""
 
     delay: float  # between two requests to a host that asks for none of its own
-    lease: float  # the longest, like all below
+    lease: float  # this and the times below are maxima
     retry: float  # of a URL
     pause: float  # of a host
-    asked: float  # of both, where the server has asked for it
+    asked: float  # of a URL or host, if the server asked for a wait
     robots: float  # until a robots.txt is fetched again
-    asked_suffix: str  # ends the reason of URLs that wait because of that
+    asked_suffix: str  # ends the reason of URLs whose server asked for a wait
 
 
-# What has happened can only be in the past. A URL that is not queued has the time of its visit.
+# Times of events, which must be in the past; so must ``due`` of URLs that are not queued.
 _PAST: tuple[tuple[Table, Column[float]], ...] = (
     (jobs, jobs.c.started_at),
     (jobs, jobs.c.ended_at),
@@ -55,13 +55,13 @@ _WAITS: tuple[tuple[Table, Column[float]], ...] = (
 def correct(connection: Connection, now: float, waits: Waits) -> float:
     """Correct the times of a store that was written while the clock was ahead.
 
-    All waits become shorter by as much as the clock was ahead, as far as the store shows that: some
-    event in it lies in the future. Then no wait is longer than a crawl ever makes it, so that a
-    store whose waits were written by a wrong clock, and nothing else, keeps nobody waiting either.
+    If the latest event in the store lies in the future, all waits become shorter by as much. Then
+    each wait is limited to the longest that a crawl makes: this also corrects the waits of a store
+    without such an event.
 
     Args:
         connection: in a writing transaction.
-        now: seconds since 1970, by the clock that is right.
+        now: seconds since 1970, by the correct clock.
         waits: of this crawl.
 
     Returns:
@@ -86,7 +86,7 @@ def _latest_event(connection: Connection, lease: float) -> float:
 
 
 def _set_back(connection: Connection, now: float, ahead: float) -> None:
-    """Shorten all waits, and let no event be in the future."""
+    """Shorten all waits, and set future events to now."""
     settled = and_(url_rows.c.state != State.QUEUED, url_rows.c.due > now)
     connection.execute(update(url_rows).where(settled).values(due=now))
     for table, column in _WAITS:
@@ -97,10 +97,10 @@ def _set_back(connection: Connection, now: float, ahead: float) -> None:
 
 
 def _limit(connection: Connection, now: float, waits: Waits) -> None:
-    """Let nothing wait for longer than a crawl ever makes it wait."""
+    """Reset all waits that are longer than a crawl makes them."""
     connection.execute(
         update(hosts)
-        .where(hosts.c.lease_until > now + 2 * waits.lease)  # as `leases.lease` sees it
+        .where(hosts.c.lease_until > now + 2 * waits.lease)  # the limit of `leases.lease`
         .values(lease_owner=None, lease_until=0.0)
     )
     from_future = robots.c.expires_at > now + waits.robots
@@ -123,5 +123,5 @@ def _limit(connection: Connection, now: float, waits: Waits) -> None:
 def _beyond(
     column: Column[float], now: float, usual: float, asked: ColumnElement[bool], longest: float
 ) -> ColumnElement[bool]:
-    """Return a condition: a wait is longer than usual, and than what the server asked for."""
+    """Return a condition: a wait is longer than usual, or than the longest if it was asked for."""
     return or_(column > now + longest, and_(column > now + usual, not_(asked)))

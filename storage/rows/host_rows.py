@@ -1,4 +1,4 @@
-"""What workers say of hosts: which they wish for, and the robots.txt of each."""
+"""Hosts that workers ask for and hand over, and cached robots.txt files."""
 
 from collections.abc import Collection, Mapping
 
@@ -10,7 +10,7 @@ from canonry.storage.sql.bulk import upsert
 from canonry.storage.sql.schema import hosts, meta, robots
 
 _PREFIX = "wants hosts: "
-_FRESH = 10.0  # seconds; a worker that still has none asks again before
+_FRESH = 10.0  # seconds; a worker without hosts asks again sooner
 _WISHES = select(meta.c.name, meta.c.value).where(
     meta.c.name >= _PREFIX, meta.c.name < _PREFIX + "\uffff"
 )
@@ -21,7 +21,7 @@ def want(connection: Connection, worker: str, now: float) -> None:
 
     Args:
         connection: in a transaction that changes nothing else; `Store.leasing` is enough.
-        worker: that has none.
+        worker: the one that has none.
         now: seconds since 1970.
     """
     new = upsert(connection.dialect.name, meta).values(name=_PREFIX + worker, value=str(now))
@@ -57,10 +57,10 @@ def grant(
 
     Args:
         connection: in a transaction; `Store.leasing` is enough.
-        owner: the worker that has leased them, and has nothing of them under way.
-        to: the other one.
+        owner: the worker that leases them, and has no requests to them in flight.
+        to: the worker that gets them.
         names: the hosts. Those whose rows are locked by another transaction stay.
-        ready: when each may get its next request; as it is in the store for those that are missing.
+        ready: when each may get its next request; a host without an entry keeps its stored time.
         delays: for each of these the delay that it asks for.
         until: the end of the new leases.
 

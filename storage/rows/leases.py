@@ -18,14 +18,13 @@ _BY_ROW = (
     "SELECT hosts.name, state, due, urls.id, url, depth, hops, attempts, etag, modified, priority "
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
-_HAS_WORK = text("pending > 0")  # as the index says it that has these hosts in order
-_FEW = 1_000  # queued URLs; so many are searched for the earliest
-_DEFERRED = 1  # deferred URLs of one host in memory: what they name may be more urgent
+_HAS_WORK = text("pending > 0")  # the condition of the partial index
+_FEW = 1_000  # queued URLs: at most so many are searched for the earliest
+_DEFERRED = 1  # deferred URLs of one host in memory: their targets may be more urgent
 _FAR = 86_400.0  # seconds; no URL and no host has to wait longer
 _DEEPEST = (1 << 31) - 1  # no URL is deeper: the largest number of the column
-# Built once: building a statement takes longer than running it. "far" is there because the clock
-# may be set back: no lease, no pause and no URL's wait is that long, and hosts must not wait for
-# ever.
+# Built once: building a statement takes longer than running it. Times after "far" or "longest" are
+# ignored: only a clock that was set back since makes waits and leases that long.
 _mine = hosts.c.lease_owner == bindparam("owner")
 _until, _ready_at = hosts.c.lease_until, hosts.c.ready_at
 _available = (
@@ -37,10 +36,10 @@ _available = (
     .limit(bindparam("limit"))
     .with_for_update(skip_locked=True)
 )
-_FIRST_HOSTS = 16  # of a registrable domain; further ones do not come before those of others
+_FIRST_HOSTS = 16  # of a registrable domain; further ones are its crowd, see `_CROWDED`
 _AVAILABLE = Prepared(_available.where(hosts.c.rank < _FIRST_HOSTS))
 _CROWD = Prepared(_available.where(hosts.c.rank >= _FIRST_HOSTS))
-_CROWDED = 4  # of so many leased hosts, one may be of the crowd while others wait
+_CROWDED = 4  # one in so many leased hosts may be of the crowd while others wait
 _QUEUE = Prepared(
     select(*_QUEUED_COLUMNS)
     .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
@@ -88,10 +87,10 @@ def lease(
         seconds: length of the lease.
         limit: largest number of hosts.
         per_host: largest number of URLs of each host.
-        loaded: for each host the rows that the worker has in memory. Of these, only such as were
-            promoted are returned again, beside the others.
+        loaded: for each host the rows that the worker has in memory. Of these, only promoted ones
+            are returned again.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
-        crowd: False for no hosts that are further ones of domains with many.
+        crowd: False leaves out the further hosts of domains with many.
     """
     times = {"now": now, "far": now + _FAR}
     available = {"owner": owner, "longest": now + 2 * seconds, "soon": now + seconds / 2}
@@ -200,7 +199,7 @@ def free_rows(connection: Connection, names: Collection[str], owner: str | None)
 
 
 def _level(connection: Connection, *, level_by_level: bool) -> int:
-    """Return the greatest depth of which URLs may be fetched: level by level, the lowest queued."""
+    """Return the greatest depth that may be fetched: level by level, the lowest queued one."""
     if not level_by_level:
         return _DEEPEST
     return min((int(depth) for depth, _, _ in counts.read(connection, "levels")), default=_DEEPEST)
@@ -254,7 +253,7 @@ def pace(
         connection: in a transaction.
         ready: for each host the time, in seconds since 1970.
         delays: for each host the delay that it asks for.
-        owner: the worker that knows; what others lease stays as it is. None: any host.
+        owner: the worker; hosts that it does not lease stay as they are. None: all hosts.
     """
     found = free_rows(connection, ready, owner)
     rows = [

@@ -1,4 +1,4 @@
-"""Merges: which rules made a link the same as a known URL."""
+"""Merges: counts and examples of links that rules merged."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
@@ -69,7 +69,7 @@ class MergeCounter:
         times: dict[str, int] = {}
         rows: dict[str, int] = {}
         sources: dict[str, int | None] = {}
-        # A spelling is new before it is known: so all that are new can be taken at once.
+        # First all spellings that are the first of their URLs: no rules merge these.
         new = [admission[1] for admission in admissions]
         names.update(dict.fromkeys(map(_SPELLING, compress(candidates, new)), ""))
         known = zip(candidates, admissions, strict=True)

@@ -34,7 +34,7 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
 
 
 def _repeated(connection: Connection, digests: Sequence[bytes]) -> int:
-    """Return how many of some bodies another page has, or an earlier one among them."""
+    """Return how many of some bodies repeat a stored one, or an earlier one among them."""
     wanted = set(digests)
     question = "SELECT DISTINCT digest FROM pages WHERE status = 200 AND size > 0 AND digest"
     known = {bytes(found) for (found,) in rows_of(connection, question, list(wanted))}
@@ -54,13 +54,13 @@ def _delete(connection: Connection, rows: Sequence[int]) -> Counter[counts.Count
 
 
 def remove(connection: Connection, rows: Sequence[int]) -> None:
-    """Delete the pages of URLs that have none any more."""
+    """Delete the pages of URLs that no longer have one."""
     if rows:
         counts.add(connection, Counter({k: -n for k, n in _delete(connection, rows).items()}))
 
 
 def confirm(connection: Connection, rows: Sequence[int], now: float) -> None:
-    """Write that pages are unchanged: they were fetched now."""
+    """Record that pages are unchanged as of now."""
     _CONFIRM.run_many(connection, [{"row": row, "now": now} for row in rows])
 
 
@@ -75,7 +75,7 @@ def _putting(dialect: str) -> Prepared:
 def put_aliases(
     connection: Connection, from_row: int, edges: Iterable[tuple[Hop, int]], now: float
 ) -> None:
-    """Write which rows a URL names; an edge that is known counts once more."""
+    """Write where a URL leads; an edge that is known counts once more."""
     changes: Counter[counts.Counted] = Counter()
     for hop, to_row in edges:
         edge = {
@@ -93,7 +93,7 @@ def put_aliases(
 
 @cache
 def _putting_aliases(dialect: str) -> Prepared:
-    """Return the statement that writes an alias, and gives how many times it was seen."""
+    """Return the statement that writes an alias, and returns how often it was seen."""
     edge = ("from_id", "to_id", "kind", "status")
     new = (
         upsert(dialect, aliases)
@@ -140,7 +140,7 @@ def put_merges(connection: Connection, tally: Tally) -> None:
 
 
 def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
-    """Add to the counts of merged links, by rules of which merges were put before."""
+    """Add to the counts of merged links, for rules that already have a row."""
     rows = [
         {"rules": rules, "count": count, "spelling": "", "same_as": ""}
         for rules, count in more.items()

@@ -27,7 +27,7 @@ class ChainEnd(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A URL and the one that it leads to: itself, if it is no redirect.
+    """The first and the last URL of a chain: one and the same without a redirect.
 
     If the last one is `State.REDIRECTED`, its target was refused (then it has a reason), or the
     chain is a circle.
@@ -56,7 +56,7 @@ def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
 
 def _last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
     """Return where URLs redirected when they were last fetched, by their rows."""
-    last: dict[int, tuple[float, int, int]] = {}  # as `known_url.redirects_from` takes the latest
+    last: dict[int, tuple[float, int, int]] = {}  # the latest, as in `known_url.redirects_from`
     for row, to_id, kind, *when in rows_of(connection, _LEADS, list(rows)):
         if kind == "redirect":
             last[row] = max(last.get(row, (0.0, 0, 0)), (*when, to_id))

@@ -16,7 +16,7 @@ _by_robots = and_(urls.c.state == State.HELD, urls.c.reason == "robots")
 def requeue(connection: Connection, before: float) -> int:
     """Put URLs that were fetched before a time back in the queue: pages, redirects and failures.
 
-    So are those that a robots.txt held before: by now, it may allow them.
+    URLs that a robots.txt held go back, too: by now, it may allow them.
 
     Args:
         connection: in a writing transaction.
@@ -35,7 +35,7 @@ def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:
 
     Args:
         connection: in a writing transaction.
-        which: a condition on `urls`; none of them may be queued.
+        which: a condition on `urls` that no queued URL meets.
     """
     by = (urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
     found = connection.execute(select(*by, func.count()).where(which).group_by(*by))

@@ -54,11 +54,10 @@ def admit(
 ) -> list[Admission]:
     """Admit URLs: claim their keys and insert rows for the new ones.
 
-    Key and row are written in one transaction: the caller's, which holds the write lock, or shares
-    it. Then it has the turn when this returns; rules and budgets are only read in it. Learned
-    rules may hold new URLs whose page is known under another URL; budgets hold URLs beyond the
-    number that they allow for a pattern, and URLs on hosts beyond the number of their domain. Seeds
-    count in no number of hosts.
+    Key and row are written in the caller's transaction, which holds the write lock or shares it. If
+    it shares the lock, it gets the turn here, before rules and budgets are read. Learned rules may
+    hold new URLs whose page is known under another URL. Budgets hold URLs beyond the limit of their
+    pattern, and URLs on hosts beyond the limit of their domain. Hosts of seeds are not counted.
     """
     claims = seen.claim(connection, [candidate.key for candidate in candidates])
     if rules is not None or budgets_of is not None:
@@ -77,7 +76,7 @@ def admit(
             placed = place(connection, new, rules, now, ids.__getitem__)
             new = _apply(placed, new)
         replaced = {one.same_as: one.row for one in placed.replaced}
-        if budgets_of is not None:  # who takes another's place in the queue has its budget
+        if budgets_of is not None:  # a URL that replaces a queued one needs no budget
             free = [at for at, (c, row) in enumerate(new) if c.held is None and row not in replaced]
             over = budgets.spend(connection, [budgets_of(new[at][0].url) for at in free])
             for at, reason in zip(free, over, strict=True):
@@ -113,7 +112,7 @@ def admit(
 def columns_of(
     new: Sequence[tuple[Candidate, int]], ids: Mapping[str, int], found_at: Sequence[float]
 ) -> dict[str, Sequence[Any]]:
-    """Return the rows of new URLs column by column: so most need no loop.
+    """Return the rows of new URLs as columns, most of which need no loop.
 
     Args:
         new: candidates and the ids of their rows.
@@ -144,7 +143,7 @@ def columns_of(
 
 
 def _take_turn(connection: Connection, rules: RuleSource | None) -> None:
-    """Take the turn; rules that others have changed until then are in force."""
+    """Take the turn, and load the rules that others have changed until then."""
     if write_locks.take_turn(connection) and rules is not None:
         rules.refresh(connection)
 
@@ -152,7 +151,7 @@ def _take_turn(connection: Connection, rules: RuleSource | None) -> None:
 def _held(
     new: list[tuple[Candidate, int]], names: set[str], reason: str
 ) -> list[tuple[Candidate, int]]:
-    """Return new URLs; those of some hosts are held."""
+    """Return new URLs, those of some hosts held for a reason."""
     if not names:
         return new
     return [
@@ -170,7 +169,7 @@ def blocked_among(connection: Connection, names: Iterable[str]) -> set[str]:
 
 
 def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tuple[Candidate, int]]:
-    """Return new URLs with what rules say about them: some are held, some are asked later."""
+    """Return new URLs with what rules say about them: some are held, some are requested later."""
     held = {one.row for one in placed.held}
     later = placed.deferred
     if not held and not later:
@@ -200,7 +199,7 @@ def host_ids(
     Args:
         connection: in a writing transaction.
         names: the hosts.
-        now: seconds since 1970; new hosts wait from then on.
+        now: seconds since 1970; new hosts may be requested from then on.
         counted: those that count as hosts of their domains, if they are new.
         budget: counts them; None counts none.
     """

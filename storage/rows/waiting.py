@@ -1,4 +1,4 @@
-"""Waiting: the hosts that have queued URLs and may not be asked yet, and what a crawl waits for."""
+"""Waiting: hosts with queued URLs that get no request yet, and what a crawl waits for."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ from sqlalchemy import Connection, and_, case, func, select, text
 
 from canonry.storage.sql.schema import State, hosts, urls
 
-# As the indexes say it that have these rows in order.
+# The conditions of the partial indexes.
 _HAS_WORK = text("pending > 0")
 _IS_RETRIED = text("state = 0 AND reason IS NOT NULL")
-_NOTABLE = 10.0  # seconds; every host waits for its delay
+_NOTABLE = 10.0  # seconds; shorter waits are normal
 _MOST = 20  # hosts that are named
 _LOOKED_AT = 50  # hosts, to find the one that may be asked first
 
@@ -44,7 +44,7 @@ def waiting_hosts(connection: Connection, now: float) -> list[WaitingHost]:
 
 
 def waits_for(connection: Connection, now: float) -> WaitingHost | None:
-    """Return the host that a crawl which has nothing else to do waits for; None if it need not.
+    """Return the host that an idle crawl waits for; None if it need not wait.
 
     Args:
         connection: in a transaction.
@@ -94,7 +94,7 @@ def held_by_others(connection: Connection, owner: str, now: float) -> HeldHosts 
 
 
 def reason_of(connection: Connection, host: int) -> str | None:
-    """Return the reason of the URL of a host that waits longest for its retry."""
+    """Return the reason of that URL of a host which waits longest for its retry."""
     retried = select(urls.c.reason).where(urls.c.host_id == host, _IS_RETRIED)
     latest = retried.order_by(urls.c.due.desc()).limit(1)
     reason: str | None = connection.scalar(latest)

@@ -19,24 +19,24 @@ FIRST_CAPACITY = 1 << 20
 ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
 _MANY = 1 << 15  # keys at once for which loading NumPy is worth it: 0.1 seconds and 15 MiB
-_SOME = 1_000  # keys at once that count: it is worth it, too, once there were so many batches ...
-_OFTEN = 1 << 18  # ... that they had so many keys: one at a time, these take 0.8 seconds
+_SOME = 1_000  # keys at once; batches of this size or more add up to ...
+_OFTEN = 1 << 18  # ... keys for which NumPy is worth it, too: without it, these take 0.8 seconds
 _HALVES = struct.Struct("<QQ")
 _WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
 
 
 def split(joined: bytes) -> list[bytes]:
-    """Return keys that are joined one by one."""
+    """Split joined keys into single ones."""
     return [joined[at : at + KEY_BYTES] for at in range(0, len(joined), KEY_BYTES)]
 
 
 def loads_numpy(number: int) -> bool:
-    """Return True if so many keys are worth it that NumPy is loaded, or if it is."""
+    """Return True if so many keys are worth loading NumPy, or if it is loaded."""
     return number >= _MANY or "numpy" in sys.modules
 
 
 def _bulk(number: int, passed: int) -> ModuleType | None:
-    """Return the module that computes in bulk; None if these few keys need not load NumPy.
+    """Return the module that computes in bulk; None if the keys are not worth loading NumPy.
 
     Args:
         number: of the keys at once.
@@ -72,7 +72,7 @@ class KeyFilter:
         self.error_rate = error_rate
         self.first_capacity = first_capacity
         self._chain: list[BloomFilter] = []
-        self._passed = 0  # keys, in batches of some
+        self._passed = 0  # keys that were asked for in large batches
 
     @property
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""The bits of many keys at once in a Bloom filter, with NumPy: the same as one key at a time."""
+"""The same Bloom filter bits as key by key, but for many keys at once, with NumPy."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -27,7 +27,7 @@ def contained(chain: Sequence[BloomFilter], keys: Sequence[bytes]) -> list[bool]
 def _places_in(link: BloomFilter, first: _Words, step: _Words) -> _Places:
     """Return the places of the keys that have all their bits in a filter.
 
-    A key whose bit is not set is done: of unknown keys, each slice leaves half or fewer.
+    A key is dropped at its first unset bit; of unknown keys, each slice leaves half or fewer.
     """
     bits = np.frombuffer(link.bitarray, dtype=np.uint8)
     places = np.arange(len(first))

@@ -36,7 +36,7 @@ _HEADER = struct.Struct("<8sH32s32sQQ16s")  # magic, format, store, save, genera
 
 
 class Snapshot(NamedTuple):
-    """A filter from disk, and what it says of itself."""
+    """A filter, with the generation and the id of its file."""
 
     filter: KeyFilter
     generation: int  # the keys of all URLs up to this ``urls.id`` are in the filter
@@ -142,7 +142,7 @@ def _saves(connection: Connection) -> list[str]:
 
 
 def distrust_all(connection: Connection) -> None:
-    """Forget all saves, also those of other machines: no file holds the keys of the table."""
+    """Forget all saves, also those of other machines: their keys were replaced."""
     connection.execute(delete(meta).where(meta.c.name == _SAVES))
 
 
@@ -172,7 +172,7 @@ def save(path: Path, taken: Snapshot, store_id: str, mode: int = PRIVATE) -> Non
 
     Args:
         path: the file; it is replaced by renaming a temporary file next to it.
-        taken: the filter, and what the file says of it.
+        taken: the filter, with its generation and id.
         store_id: 32 hex digits; a filter is never loaded into another store.
         mode: of the file: who may read it.
     """

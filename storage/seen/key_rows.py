@@ -1,4 +1,4 @@
-"""Rows of keys: looked up, inserted in the order of the index, and what claims of them met."""
+"""Rows of keys: look-ups, inserts in the order of the index, and counts of claims."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _JOINED = {
 
 
 def joined_keys(connection: Connection, after: int = 0) -> Iterator[bytes]:
-    """Yield the keys of URLs whose row comes after one, many joined."""
+    """Yield the keys of URLs in rows after one, joined in batches."""
     name = connection.dialect.name
     find_end = _END.format("?" if name == "sqlite" else "%s")
     start, end = b"", b""
@@ -54,8 +54,8 @@ def rows_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes,
 def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[bytes, int]:
     """Insert the keys that the table lacks; return the URLs' rows of the others.
 
-    Neighbours in the index are written together. A key that another transaction of PostgreSQL has
-    just inserted is waited for: it is ours if that one fails.
+    Neighbours in the index are written together. If another open transaction of PostgreSQL has
+    inserted a key, this waits for it; the key is ours if that transaction fails.
 
     Args:
         connection: in a writing transaction; if others claim beside it, it has inserted no keys
@@ -76,7 +76,7 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
 
 
 def _insert_groups(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int]) -> int:
-    """Insert keys into SQLite, where it has not got them; return how many it inserted."""
+    """Insert the keys that SQLite's table lacks; return how many these were."""
     values: list[bytes | int] = [*ordered, *rows]
     values[::2], values[1::2] = ordered, rows
     inserted, start = 0, 0
@@ -107,10 +107,10 @@ def _copied(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int
 
 
 def in_order(given: Mapping[bytes, int]) -> tuple[list[bytes], list[int]]:
-    """Return keys of 16 bytes, from the smallest to the largest, and for each its number.
+    """Return keys of 16 bytes, from the smallest to the largest, and the number of each.
 
-    NumPy takes a quarter of the time, where there are many. It makes new keys, which lie side by
-    side: to pick the old ones from everywhere in memory takes longer than to sort them.
+    For many keys, NumPy takes a quarter of the time. It makes new objects, side by side in memory:
+    collecting the old ones from everywhere takes longer than sorting.
     """
     if not loads_numpy(len(given)):
         keys = sorted(given)

@@ -40,7 +40,7 @@ class Recent:
 
 
 def _first_of(wanted: Sequence[bytes], won: Mapping[bytes, int]) -> list[bool]:
-    """Return for each key True if it was won, and not before in the sequence."""
+    """Return for each key True if it was won and stands here for the first time."""
     news = [len(won) == len(wanted)] * len(wanted)
     if not won or news[0]:
         return news
@@ -83,7 +83,7 @@ class SeenSet:
         self._last_id: int | None = None  # of the open transaction, if nobody's ids are between
 
     def is_confirmed(self, connection: Connection) -> bool:
-        """Return False if the table lacks one of the keys that were met lately, or moved it."""
+        """Return False if the table lacks a recent key, or has another row for it."""
         met = {key: row for part in reversed(self._recent.generations) for key, row in part.items()}
         return rows_of_keys(connection, list(met)) == met
 
@@ -117,12 +117,12 @@ class SeenSet:
             wanted: 16-byte keys; of equal keys the first wins.
 
         Returns:
-            One admission for each key; for a new one with the id of the row of its URL, which the
-            caller inserts in the same transaction. These ids rise in the order of the keys.
+            One admission for each key. For a new key, the caller inserts its URL under the
+            admission's row id in the same transaction. New ids rise in the order of the keys.
 
         Raises:
-            RuntimeError: a transaction that shares the lock has its turn. Others may wait for that,
-                and have keys that this one would wait for.
+            RuntimeError: if a transaction that shares the lock has the turn. Others may hold keys
+                that it would wait for, while they wait for the turn.
         """
         if write_locks.is_beside(connection) and write_locks.has_turn(connection):
             raise RuntimeError("keys are claimed once in a transaction beside others, and first")

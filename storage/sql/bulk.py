@@ -44,8 +44,8 @@ def insert_columns(
 ) -> None:
     """Insert rows that are given column by column.
 
-    Binding the values takes SQLite up to half its time. So if there are many rows, and all of them
-    have the same whole number in a column, or null, that stands in the statement.
+    Binding values takes up to half of SQLite's time. So if many rows have the same integer in a
+    column, or null, it is written into the statement.
 
     Args:
         connection: in a writing transaction.
@@ -72,7 +72,7 @@ def _mark(values: Sequence[Any]) -> str:
 def _insert(
     connection: Connection, table: Table, marks: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Insert rows of those columns whose mark is a question mark; the others' is their value."""
+    """Insert rows: they hold the columns marked with "?"; other marks are literal values."""
     if unknown := marks.keys() - set(table.columns.keys()):
         raise KeyError(f"table {table.name} has no column {min(unknown)!r}")
     if not rows:
@@ -122,7 +122,7 @@ def rows_of(
 def stream_rows(
     connection: Connection, question: str, at_once: int
 ) -> Iterator[Sequence[tuple[Any, ...]]]:
-    """Yield all rows that a question gives, so many at once, without holding more of them.
+    """Yield all rows of a query in batches, with one batch in memory at a time.
 
     Args:
         connection: in a transaction.
@@ -132,7 +132,7 @@ def stream_rows(
     if connection.dialect.name == "sqlite":
         yield from stream(connection, question, at_once)
         return
-    options = {"yield_per": at_once}  # with a cursor of the server's: else it sends all at once
+    options = {"yield_per": at_once}  # a cursor on the server: else it sends all at once
     with connection.exec_driver_sql(question, execution_options=options) as found:
         yield from found.partitions(at_once)
 
@@ -158,9 +158,9 @@ def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> i
 
 
 def _filled_up(values: Sequence[_T]) -> Iterator[tuple[_T, ...]]:
-    """Yield the values in lists of a few lengths; the last value fills one up.
+    """Yield the values in lists of a few lengths, padded with their last value.
 
-    So there are a few statements for lists of any length, and SQLite has mostly prepared them.
+    So a few statements serve lists of any length, and SQLite has usually prepared them.
     """
     for part in chunks(values):
         length = min(1 << (len(part) - 1).bit_length(), _CHUNK)
@@ -171,7 +171,7 @@ Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 
 def next_id(connection: Connection, table: Table) -> int:
-    """Return the id of a table's next row. The write lock, or the turn, makes it ours."""
+    """Return the id of a table's next row. Only the write lock, or the turn, reserves it."""
     [(last,)] = _last_id(table).run(connection, {})
     return (last or 0) + 1
 

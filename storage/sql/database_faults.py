@@ -13,7 +13,7 @@ from canonry.storage.sql.sqlite_engine import WRITING, file_of
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import undecodable, wrong_row
 
-# Modules of errors that nobody planned.
+# Modules of unexpected errors.
 _PLAIN = frozenset({"builtins", "msgspec", "sqlalchemy.exc", "struct"})
 _DAMAGED = (
     "the file is damaged: restore a copy of it, or save what can be read into a new file: "
@@ -30,14 +30,14 @@ _ADVICE = {
 
 @contextmanager
 def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
-    """Let a block that uses a database fail with a sentence.
+    """Turn the database errors of a block into a `StoreError` that explains them.
 
-    What reads a damaged file may get values that no column holds. So where Python itself raises an
-    error, the file is checked: if it is damaged, that was the cause.
+    A damaged file may yield values that no column can hold. So if Python itself raises an error,
+    the file is checked: if it is damaged, that was the cause.
 
     Args:
         engine: of the database.
-        advice: the end of the sentence.
+        advice: the end of the message.
 
     Raises:
         StoreError: if the database fails; the message names it, and says what to do.
@@ -57,7 +57,7 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
 
 @contextmanager
 def naming(engine: Engine) -> Iterator[None]:
-    """Let the errors of a block that looks at a store begin with its name."""
+    """Put the store's name before the message of each `StoreError` of a block."""
     try:
         yield
     except StoreError as error:
@@ -75,14 +75,14 @@ def damage_behind(error: Exception, engine: Engine) -> str:
     """Return what is damaged in a SQLite file, in a sentence, if that may have caused an error.
 
     Returns:
-        "" if nothing is found, or if the error is one that somebody planned.
+        "" if nothing is found, or if the error is an expected one.
     """
     if engine.dialect.name != "sqlite" or type(error).__module__ not in _PLAIN:
         return ""
     try:
         with engine.connect() as connection:
             is_whole = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() == "ok"
-            connection.exec_driver_sql("SELECT * FROM urls LIMIT 0")  # a view, which is not checked
+            connection.exec_driver_sql("SELECT * FROM urls LIMIT 0")  # the check omits views
             found = wrong_row(connection) if is_whole else None
     except (DBAPIError, UnicodeDecodeError):  # the driver also decodes what SQLite says
         is_whole = False
@@ -125,7 +125,7 @@ def _advice(error: BaseException | None, url: URL) -> str:
     if not isinstance(error, sqlite3.Error):
         return ""
     file = file_of(url)
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more than is needed
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
     if code == sqlite3.SQLITE_CANTOPEN and file is not None:
         return _not_opened(file)
     if code == sqlite3.SQLITE_CORRUPT or "no such" in str(error):

@@ -89,8 +89,8 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
         create: False if the file must exist, also for writing.
 
     Raises:
-        StoreError: if no store can be kept there, its driver is missing, the file must exist and
-            does not, or is to be written and cannot be.
+        StoreError: if no store can be kept there, its driver or a required file is missing, or the
+            file cannot be written.
     """
     parsed = read_url(url)
     file = file_of(parsed)
@@ -104,7 +104,7 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
 
 
 def _postgresql(url: URL, *, read_only: bool) -> Engine:
-    """Open PostgreSQL, whose writers take locks on whatever machine they are."""
+    """Open PostgreSQL; its locks also work between writers on several machines."""
     level = "REPEATABLE READ" if read_only else "READ COMMITTED"
     try:
         require("postgresql", "PostgreSQL")
@@ -118,10 +118,10 @@ def _postgresql(url: URL, *, read_only: bool) -> Engine:
 
 
 def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - DBAPI has no type
-    """Let commits wait for the disk, and let the server end a transaction that does nothing.
+    """Let commits wait for the disk, and let the server end a transaction that is idle.
 
-    A server may be set to lose the last commits. And a process that is stopped in a transaction
-    would keep its locks: all others would wait for it.
+    A server may be configured to lose the last commits. And a process that is stopped in a
+    transaction would keep its locks, so that all others wait.
     """
     setting = "SELECT set_config(%s, %s, false)"
     idle = f"{write_locks.IDLE_SECONDS}s"

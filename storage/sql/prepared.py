@@ -1,4 +1,4 @@
-"""Prepared statements: SQLAlchemy's, compiled once, and run without its work for each execution."""
+"""Prepared statements: compiled once by SQLAlchemy, then run without its overhead."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ class _Compiled(NamedTuple):
     text: str
     names: tuple[str, ...] | None  # of the parameters, in order; None: the driver takes names
     given: dict[str, Any]  # values of parameters that the compiler adds, such as an offset of 0
-    convert: dict[str, Any]  # by other parameters: what its type makes of a value
+    convert: dict[str, Any]  # by parameter: converts a value as its type demands
 
     def arguments(self, values: Mapping[str, Any]) -> _Arguments:
         """Return the parameters as the driver takes them."""
@@ -31,21 +31,21 @@ class _Compiled(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a statement did."""
+    """The result of a statement."""
 
-    rows: list[tuple[Any, ...]]  # that it gives
+    rows: list[tuple[Any, ...]]  # that it returns
     changed: int  # how many rows it changed
 
 
 class Prepared:
-    """A statement that is run often, with a row's work.
+    """A short statement that is run often.
 
     Executing a short statement takes SQLAlchemy several times as long as it takes SQLite. The rows
     are the driver's own, so this is for columns of numbers, texts and bytes.
 
-    Values that the statement gives itself, numbers and texts, are literals in its own text, not
-    parameters. Where a column of a partial index is compared with a parameter, SQLite prepares the
-    statement anew each time a value is bound.
+    Values that are part of the statement become literals in its text, not parameters. If a column
+    of a partial index is compared with a parameter, SQLite prepares the statement anew each time a
+    value is bound.
     """
 
     def __init__(self, statement: ClauseElement) -> None:
@@ -57,11 +57,11 @@ class Prepared:
         self._compiled: dict[str, _Compiled] = {}
 
     def run(self, connection: Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Run the statement once; return the rows that it gives, if it gives any.
+        """Run the statement once; return its rows, if it has any.
 
         Args:
             connection: in a transaction.
-            values: by name of a parameter; all that the statement itself gives no value for.
+            values: by parameter name, for all parameters without a value in the statement.
 
         Raises:
             DBAPIError: as with any other statement.
@@ -72,7 +72,7 @@ class Prepared:
     def stream(
         self, connection: Connection, values: Mapping[str, Any]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows that the statement gives, as they are asked for: the rest is never read.
+        """Yield the rows of the statement as they are consumed: the rest is never read.
 
         Args:
             connection: as for `run`.
@@ -112,7 +112,7 @@ class Prepared:
 def execute(
     connection: Connection, text: str, arguments: Sequence[Any] | Mapping[str, Any] = ()
 ) -> Done:
-    """Execute a text of SQL as its driver takes it, without SQLAlchemy's work for each execution.
+    """Execute an SQL text in the driver's own syntax, without SQLAlchemy's overhead.
 
     Raises:
         DBAPIError: as with any other statement.
@@ -121,7 +121,7 @@ def execute(
 
 
 def execute_many(connection: Connection, text: str, arguments: Sequence[Sequence[Any]]) -> int:
-    """Execute a text of SQL once for each of some arguments; return how many rows it changed.
+    """Execute an SQL text once for each of some arguments; return how many rows it changed.
 
     Raises:
         DBAPIError: as with any other statement.
@@ -130,7 +130,7 @@ def execute_many(connection: Connection, text: str, arguments: Sequence[Sequence
 
 
 def stream(connection: Connection, text: str, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows that a text of SQL gives, as they are asked for, at most so many at once.
+    """Yield the rows of an SQL text as they are consumed, at most ``at_once`` at a time.
 
     Raises:
         DBAPIError: as with any other statement.
@@ -150,7 +150,7 @@ def _execute(
 ) -> Done:
     """Execute a statement with the driver.
 
-    It does itself what `_cursor` does: a context manager takes as long as a short statement.
+    It repeats the code of `_cursor`: a context manager takes as long as a short statement.
     """
     dialect = connection.dialect
     errors = dialect.loaded_dbapi.Error
@@ -200,6 +200,6 @@ def _compile(statement: ClauseElement, dialect: Dialect) -> _Compiled:
 
 
 def _as_literal(parameter: BindParameter[Any]) -> None:
-    """Make a parameter that has a value a literal; the values of the others come when it runs."""
+    """Make a parameter that has a value a literal; the others get theirs at each run."""
     parameter.literal_execute = not parameter.required
-    parameter.required = False  # to compile it without
+    parameter.required = False  # else it would not compile without a value

@@ -1,7 +1,7 @@
 """Ids of new URLs: no two writers are ever given the same one.
 
-On SQLite the next ids follow the largest. On PostgreSQL several writers may make rows at once:
-there a sequence counts, and what is rolled back leaves a gap.
+On SQLite the next ids follow the largest. On PostgreSQL several writers may insert rows at once: a
+sequence counts, and a rollback leaves a gap.
 """
 
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ def take_url_ids(connection: Connection, number: int) -> Sequence[int]:
 
 
 def align(connection: Connection) -> None:
-    """Set PostgreSQL's sequence to the largest id; rows may have come from elsewhere.
+    """Let PostgreSQL's sequence go on after the largest id; create it if it is missing.
 
-    A store that an early version has made may lack it.
+    Rows may have come from elsewhere, and stores of early versions lack the sequence.
 
     Args:
         connection: in a transaction that has the write lock alone.

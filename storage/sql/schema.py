@@ -1,4 +1,4 @@
-"""The tables of what is crawled, and the version of all tables.
+"""The tables of a crawl, and the version of all tables.
 
 Every column has a comment, and no length limit, so that nothing is cut off.
 """
@@ -29,7 +29,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 11  # increase it with every change; CONTRIBUTING has the moves
+VERSION = 11  # increase it with every change; CONTRIBUTING has the steps
 
 
 class State(IntEnum):
@@ -154,7 +154,7 @@ _text = case(
     (func.substr(_tail, 1, 2) == ":/", literal("http://") + _name + func.substr(_tail, 2)),
     else_=_tail,
 )
-# What reads: the rows with the whole URL, which is put together only where it is asked for.
+# A view of the rows with the whole URL, which is put together only where it is selected.
 urls = CreateView(
     select(
         url_rows.c.id,
@@ -211,7 +211,7 @@ aliases = Table(
     UniqueConstraint("from_id", "to_id", "kind", "status", name="aliases_edge"),
 )
 
-# Finds what leads to a URL when that is gone, or may be a sink.
+# Finds the aliases that lead to a URL which is gone, or may be a sink.
 Index("aliases_by_target", aliases.c.to_id)
 # Finds the latest of a kind. The status comes first: else SQLite would take this index, and not
 # that of the unique columns, to find the aliases of one URL that are of a kind.
@@ -248,7 +248,7 @@ rules = Table(
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
 hash_index(Index("rules_by_hash", rules.c.host))
-# Finds those of a state that spare most.
+# Finds the rules in a state that spare most.
 Index("rules_by_state", rules.c.state, rules.c.spared, rules.c.id)
 
 pairs = Table(
@@ -314,7 +314,7 @@ budgets = Table(
         comment="1: URLs with it are being held, 2: all are, 3: they are being released",
     ),
 )
-LARGE = 100  # URLs with a pattern, from which on it is found by their number
+LARGE = 100  # URLs with a pattern, from which on it is in the index
 partial_index(Index("budgets_large", budgets.c.count, budgets.c.key), text(f"count >= {LARGE}"))
 partial_index(Index("budgets_excluded", budgets.c.key), text("excluded > 0"))
 

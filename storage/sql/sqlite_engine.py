@@ -1,4 +1,4 @@
-"""SQLite: how its file is opened, for writing, and for reading where nothing may be written."""
+"""SQLite: how its file is opened for writing, and for reading, even without write permission."""
 
 import os
 import sqlite3
@@ -75,9 +75,9 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
 
 
 def _refuse_replaced(engine: Engine, file: Path | None) -> None:
-    """Let writers fail once another file has the name of theirs: what they write would be lost.
+    """Let writers fail once another file has replaced theirs: what they write would be lost.
 
-    They cannot go on with the other file. The log that lies beside it belongs to the old one.
+    They cannot go on with the new file: the log beside it belongs to the old one.
     """
     if file is None:
         return
@@ -88,7 +88,7 @@ def _refuse_replaced(engine: Engine, file: Path | None) -> None:
         nonlocal opened
         opened = _file_id(file)
 
-    @event.listens_for(engine, "do_connect")  # which would make the file anew
+    @event.listens_for(engine, "do_connect")  # connecting would create the file
     @event.listens_for(engine, "checkout")
     def check(*_given: object) -> None:
         if opened is not None and opened != _file_id(file):
@@ -99,7 +99,7 @@ def _refuse_replaced(engine: Engine, file: Path | None) -> None:
 
 
 def _file_id(file: Path) -> tuple[int, int] | None:
-    """Return what tells a file from all others, whatever its name; None if there is none."""
+    """Return the identity of a file, whatever its name; None if there is no file."""
     try:
         found = file.stat()
     except OSError:
@@ -167,7 +167,7 @@ def _begin_with(engine: Engine, statement: str) -> None:
 
 
 def _mode(file: Path | None) -> str:
-    """Return how a file has to be opened that we cannot write; "" if we can.
+    """Return the URI parameters to open a file that we cannot write; "" if we can.
 
     A log that was not merged into the file can only be read with its index (``-shm``), which
     SQLite makes in the folder. Without a log, the file is all there is: SQLite reads it as one
@@ -195,7 +195,7 @@ def _read_only(url: URL, mode: str) -> Engine:
 
 
 def standing(url: URL) -> tuple[int, int] | None:
-    """Return what changes whenever a file does that is read without locks; None for all others."""
+    """Return change time and size of a file that is read without locks; None for all others."""
     file = file_of(url)
     if file is None or "immutable" not in _mode(file):
         return None

@@ -1,4 +1,4 @@
-"""Why a store cannot be used: errors that commands without one know, too."""
+"""Errors of stores that cannot be used, in a module that imports no database library."""
 
 from canonry.canon import redaction
 
@@ -7,7 +7,7 @@ class StoreError(Exception):
     """A store that cannot be used; the message says what to do, and has no passwords."""
 
     def __str__(self) -> str:
-        """Return the message; what the database's library says may name a password."""
+        """Return the message without passwords: the database's library may name some."""
         return redaction.redact_message(super().__str__())
 
 

@@ -1,4 +1,4 @@
-"""Values in columns that are damaged: the error says which row of which table it is."""
+"""Damaged values in columns: errors that name the row and the table."""
 
 import re
 from contextlib import closing
@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from canonry.storage.sql.schema import metadata
 from canonry.storage.sql.store_errors import StoreError
 
-# What SQLite calls the values of a column; it stores any in any.
+# SQLite's names for the types of a column's values; it stores any type in any column.
 _STORED = {str: "'text'", bytes: "'blob'", int: "'integer'", float: "'integer', 'real'"}
 # The largest numbers of columns; no time or duration of ours is beyond the year 9999.
 _LARGEST = {SmallInteger: (1 << 15) - 1, Integer: (1 << 31) - 1, Float: 253_402_300_799}
@@ -19,7 +19,7 @@ _NO_TEXT = re.compile(r"Could not decode to UTF-8 column '(\w+)'")  # sqlite3's 
 
 
 def damaged(table: str, row: object, reason: object) -> StoreError:
-    """Return the error for a row that holds what nobody wrote there."""
+    """Return the error for a damaged row."""
     said = str(reason).partition("\n")[0]
     return StoreError(
         f"row {row} of table {table} is damaged: {said}; restore a copy of the store, or save what "
@@ -36,7 +36,7 @@ def stored_json(text: str, table: str, row: object) -> dict[str, Any]:
         row: what identifies the row, for the error.
 
     Raises:
-        StoreError: if it is none.
+        StoreError: if it holds none.
     """
     try:
         return msgspec.json.decode(text, type=dict[str, Any])

@@ -1,4 +1,4 @@
-"""Tails: how the table keeps URLs without what their host's row says already."""
+"""Tails: URLs as the table keeps them, without the name that their host's row has."""
 
 from collections.abc import Iterable, Sequence
 
@@ -29,7 +29,7 @@ def tail_of(url: str, host: str) -> str:
 def urls_of(tails: Iterable[str], host: str) -> list[str]:
     """Return the URLs of which the table keeps some tails, all of one host.
 
-    As the view does, in half of its time: that looks the host up for each.
+    The view does the same in twice the time: it looks up the host for each URL.
     """
     https, http = f"https://{host}", f"http://{host}"
     return [

@@ -1,17 +1,17 @@
-"""The locks of writers on PostgreSQL: who claims goes on beside others, who changes more does not.
+"""The locks of writers on PostgreSQL: claims run side by side, all other changes one at a time.
 
 There are two locks, both advisory and of the transaction: they are released if the writer crashes
 or loses its connection.
 
-1. **The write lock**, taken when a transaction begins. Who claims shares it. Everybody else takes
-   it alone: then no claim is under way.
-2. **The turn**, taken by who shares the write lock, after the claims and until the commit. So one
-   at a time changes counts, hosts, pages and rules.
+1. **The write lock**, taken when a transaction begins. Transactions that claim share it. All others
+   take it alone: then no claim is under way.
+2. **The turn**, taken by transactions that share the write lock, after their claims and until they
+   commit. So one at a time changes counts, hosts, pages and rules.
 
-Between them, the rows of claimed keys lock: in the order of the keys, once in a transaction. Nobody
-waits for something earlier in this order than what it has, so nobody waits for ever.
+Between the two, the rows of claimed keys are locked, once per transaction and in the order of the
+keys. No transaction waits for a lock that comes before one it holds, so there is no deadlock.
 
-SQLite admits one writer to the file, whatever it does; there, all of this does nothing.
+SQLite admits one writer at a time anyway; there, all of this does nothing.
 """
 
 from sqlalchemy import Connection
@@ -19,10 +19,10 @@ from sqlalchemy import Connection
 BESIDE = "canonry_beside"  # execution option: a transaction that claims, beside others that do
 WITHOUT = "canonry_without_write_lock"  # execution option: a transaction without the write lock
 BUSY_SECONDS = 60.0  # to wait for a lock
-IDLE_SECONDS = 50.0  # of a transaction that asks nothing: less, so that nobody waits in vain
+IDLE_SECONDS = 50.0  # an idle transaction ends then: before others stop waiting for its locks
 _WRITE = int.from_bytes(b"canonry")  # the ids of the advisory locks
 _TURN = int.from_bytes(b"can-turn")
-_HAS_TURN = "canonry_has_turn"  # in the facts of a connection
+_HAS_TURN = "canonry_has_turn"  # a key of `Connection.info`
 
 
 def begin(connection: Connection) -> None:
@@ -52,7 +52,7 @@ def take_turn(connection: Connection) -> bool:
     """Wait for the turn, and keep it until the transaction ends.
 
     Returns:
-        False if the transaction had it already: only now is what others wrote seen for certain.
+        False if the transaction had it already. If True, others may have written until now.
     """
     if has_turn(connection):
         return False

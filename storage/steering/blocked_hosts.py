@@ -1,7 +1,7 @@
-"""Blocked hosts: nothing is asked of them, and what was queued there is held until they are free.
+"""Blocked hosts: they get no requests, and their queued URLs are held until they are unblocked.
 
 The mark on the host decides: from then on no crawl leases it, and its new URLs are held. Holding
-what was queued takes steps. If they are interrupted, any crawl or command that comes by goes on.
+the queued URLs takes several steps. If they are interrupted, a later crawl or command goes on.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from canonry.storage.steering.short_steps import STEP, ShortSteps
 
 _HELD = (State.HELD, HOST_BLOCKED)
 _IS_BLOCKED = text("blocked > 0")
-_HELD_HERE = text("state > 2")  # as the index says it
+_HELD_HERE = text("state > 2")  # the condition of the index
 
 
 def block(store: ShortSteps, name: str) -> int:

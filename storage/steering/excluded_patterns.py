@@ -1,7 +1,7 @@
-"""Excluded patterns: URLs with a pattern are held, those that are queued and those to come.
+"""Excluded patterns: all URLs with such a pattern are held, both queued and new ones.
 
-The mark on the pattern's budget decides about new URLs at once. Holding what is queued takes steps;
-the mark says when all of it is held, so that interrupted ones are finished later.
+The mark on the pattern's budget decides about new URLs at once. Holding the queued URLs takes
+several steps; the mark says when all are held, so that interrupted steps are finished later.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,17 +20,17 @@ from canonry.storage.steering.short_steps import STEP, ShortSteps
 
 _HELD = (State.HELD, PATTERN_EXCLUDED)
 _IS_MARKED = text("excluded > 0")
-_HELD_HERE = text("state > 2")  # as the index says it
+_HELD_HERE = text("state > 2")  # the condition of the index
 _LOOKED_AT = 5_000  # queued URLs, for a preview
 
 
 class URLPattern(NamedTuple):
-    """A pattern, and how to tell its URLs."""
+    """A pattern, and how to recognize its URLs."""
 
     key: bytes  # of its budget
     text: str
     host: str
-    part: str  # of all its URLs, up to what varies
+    part: str  # a text that all its URLs contain
     of: Callable[[str], str]  # from a URL to its pattern
 
     def has(self, url: str) -> bool:
@@ -86,12 +86,12 @@ def include(store: ShortSteps, pattern: URLPattern) -> int:
 
 
 def _finish(store: ShortSteps, pattern: URLPattern, mark: int) -> int:
-    """Do all that a mark asks for."""
+    """Hold or release URLs, as a mark asks for, in steps."""
     return store.repeat(_Pass(pattern, mark))
 
 
 def finish(connection: Connection, pattern: URLPattern, mark: int) -> int:
-    """Do in one transaction all that a mark asks for; return how many URLs it changed."""
+    """Set a mark, and hold or release its URLs in one transaction; return how many."""
     _mark(connection, pattern, mark)
     change, total = _Pass(pattern, mark), 0
     while (changed := change(connection)) is not None:

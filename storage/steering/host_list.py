@@ -48,7 +48,7 @@ class _Order(NamedTuple):
     """An order that an index has."""
 
     column: Column[Any]
-    condition: TextClause | None = None  # as the index says it
+    condition: TextClause | None = None  # that of the index
     ascending: bool = False
     value_of: Callable[[str], object] = float
 
@@ -78,13 +78,13 @@ def hosts_in(
         connection: in a transaction.
         order: ``queue`` (the longest first), ``wait`` (those with a queue that wait longest),
             ``error`` (those that failed last) or ``name``.
-        part: only hosts whose name has this text in it; so many are looked at, and no more.
+        part: only hosts whose name contains this text, among a limited number of hosts.
         blocked: only blocked hosts.
         after: the cursor of the page before.
         most: hosts on a page.
 
     Raises:
-        StoreError: for a cursor that is none.
+        StoreError: for an invalid cursor.
     """
     chosen = _ORDERS[order]
     place = [column.name for column in _COLUMNS].index(chosen.column.name)
@@ -137,7 +137,7 @@ def retry_reason(connection: Connection, host: HostRow) -> str | None:
 def robots_of(connection: Connection, wanted: Iterable[HostRow]) -> dict[str, list[RobotsState]]:
     """Return by host what is known of the robots.txt of its origins.
 
-    These are the ones with default ports, and that of the host's next URL.
+    The origins are those with default ports, and that of the host's next URL.
     """
     names: dict[str, str] = {}
     for host in wanted:

@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from sqlalchemy import Column, Connection, Select, func, select
 
 _T = TypeVar("_T")
-LOOKED_AT = 5_000  # rows, for a page of those that have a text
+LOOKED_AT = 5_000  # rows that are searched for one page
 
 
 class PageOfRows(NamedTuple, Generic[_T]):
@@ -44,9 +44,9 @@ def page_of(connection: Connection, listed: InOrder[_T], most: int) -> PageOfRow
 def page_with(
     connection: Connection, listed: InOrder[_T], column: Column[Any], part: str, most: int
 ) -> PageOfRows[_T]:
-    """Return the first rows of a list that have a text in a column, in any case of letters.
+    """Return the first rows of a list that have a text in a column, ignoring case.
 
-    So many rows are looked at, and no more; the cursor looks on.
+    At most `LOOKED_AT` rows are searched; the next page goes on there.
 
     Args:
         connection: in a transaction.

@@ -15,7 +15,7 @@ from canonry.storage.steering.pages_of_rows import (
     page_with,
 )
 
-_IS_LARGE = text(f"count >= {LARGE}")  # as the index says it
+_IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
 _IS_SMALL = text(f"count < {LARGE}")
 _IS_MARKED = text("excluded > 0")
 _COLUMNS = (budgets.c.key, budgets.c.pattern, budgets.c.count, budgets.c.excluded)
@@ -35,16 +35,16 @@ def patterns_in(
 ) -> PageOfRows[PatternRow]:
     """Return a page of patterns, the most frequent first.
 
-    Those that few URLs have are in no order: some of them are looked at, and sorted.
+    No index has the patterns of few URLs: only some of these are read, and sorted.
 
     Args:
         connection: in a transaction.
-        part: only patterns that have this text in them; so many are looked at, and no more.
+        part: only patterns that contain this text, among a limited number of patterns.
         after: the cursor of the page before.
         most: patterns on a page.
 
     Raises:
-        StoreError: for a cursor that is none.
+        StoreError: for an invalid cursor.
     """
     here = (budgets.c.count, budgets.c.key)
     query = select(*_COLUMNS)

@@ -10,7 +10,7 @@ from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.steering.pages_of_rows import InOrder, PageOfRows, page_of
 from canonry.storage.steering.releases import STATES, Refusal
 
-_HERE = text("state > 2")  # as the index says it
+_HERE = text("state > 2")  # the condition of the index
 
 
 class RefusedURL(NamedTuple):
@@ -26,7 +26,7 @@ class RefusedURL(NamedTuple):
 
 
 def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
-    """Return for what reasons URLs are held or have failed, and how many, the most first."""
+    """Return why URLs are held or have failed, and how many, the most frequent reason first."""
     found = [
         (Refusal(state, reason), number)
         for state, reason, number in counts.read(connection, "urls")

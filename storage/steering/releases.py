@@ -11,7 +11,7 @@ from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering.short_steps import STEP, ShortSteps
 
-_HERE = text("state > 2")  # as the index says it
+_HERE = text("state > 2")  # the condition of the index
 STATES = {"held": State.HELD, "failed": State.FAILED}
 
 
@@ -53,7 +53,7 @@ class _Pass:
         self._host = host
         self._keeps = keeps
         self._after = 0
-        self._last: int | None = None  # what is refused later, while we release, is not ours
+        self._last: int | None = None  # newer URLs, refused during the release, stay
 
     def __call__(self, connection: Connection) -> int | None:
         """Release some of the next URLs; return how many, and None when all are done."""

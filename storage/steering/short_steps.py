@@ -1,4 +1,4 @@
-"""Short steps: a store changed in many small transactions, of which running crawls are told."""
+"""Short steps: many small transactions that change a store; running crawls notice them."""
 
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -21,10 +21,10 @@ _READ = select(meta.c.value).where(meta.c.name == _NAME)
 
 
 class ShortSteps:
-    """A store whose queue is changed. It needs no keys, so no policy, and no filter is loaded.
+    """A store, opened to change its queue. It claims no keys: it needs no policy and no filter.
 
-    Each step is one transaction, whole or not at all. Between two steps, a crawl gets at least as
-    much time for its own as they take.
+    Each step is one transaction, whole or not at all. After a step, a crawl gets at least as much
+    time as the step took.
     """
 
     def __init__(self, url: str) -> None:

@@ -13,9 +13,8 @@ from canonry.canon import Canonical, InvalidURL, redaction
 from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.fetch.faults import WITH_RETRY_AFTER
+from canonry.crawler.fetch.faults import LONGEST_WAIT, WITH_RETRY_AFTER, longest_retry
 from canonry.crawler.fetch.robots import DAY
-from canonry.crawler.fetch.waits import LONGEST, longest_retry
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.run.job import lease_owners
@@ -161,7 +160,7 @@ def _correct_clock(
         lease=LEASE_SECONDS,
         retry=retry,
         pause=max(retry, settings.longest_delay, settings.crawl.max_crawl_delay),
-        asked=LONGEST,
+        asked=LONGEST_WAIT,
         robots=DAY,
         asked_suffix=WITH_RETRY_AFTER,
     )

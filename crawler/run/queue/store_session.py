@@ -11,7 +11,7 @@ from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
-from canonry.storage.records import redirect_targets
+from canonry.storage.records import CachedRobots, redirect_targets
 from canonry.storage.rows import budgets, host_rows, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
@@ -217,6 +217,18 @@ class StoreSession:
         """Return the hosts that others hold; None if one with queued URLs is ours or free."""
         with self._store.leasing() as connection:
             return waiting.held_by_others(connection, self._worker, now)
+
+    @_on_writer
+    def get_robots(self, origin: str) -> CachedRobots | None:
+        """Return the stored robots.txt of an origin; None when there is none."""
+        with self._store.transaction() as connection:
+            return host_rows.cached_robots(connection, origin)
+
+    @_on_writer
+    def put_robots(self, origin: str, kept: CachedRobots) -> None:
+        """Store the robots.txt of an origin."""
+        with self._store.transaction() as connection:
+            host_rows.cache_robots(connection, origin, kept)
 
     @_on_writer
     def leave(self, pace: Pace) -> None:

@@ -1,1 +1,1 @@
-"""Tables: the parts that they are made of, and those that only reports are made from."""
+"""Tables: the parts that they are made of, and the tables that only reports use."""

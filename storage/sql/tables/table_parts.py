@@ -1,4 +1,4 @@
-"""Parts of tables: types of columns, and indexes with what only one database knows of them."""
+"""Parts of tables: column types, and indexes with options of one database."""
 
 from sqlalchemy import (
     BigInteger,
@@ -44,10 +44,10 @@ def hash_index(index: Index) -> None:
 
 
 def _give(index: Index, **options: object) -> None:
-    """Give an index its options for a database when one of that name makes it.
+    """Give an index the options for a database when it is created there.
 
-    Given at once, they would load all that SQLAlchemy has for PostgreSQL: a tenth of the start of
-    a command that opens a store.
+    Given earlier, they would load SQLAlchemy's code for PostgreSQL: a tenth of the start of a
+    command that opens a store.
     """
 
     @event.listens_for(index, "before_create")
