@@ -1,1 +1,1 @@
-"""Learning: answers are compared, pairs are counted, and rules act where enough of them agree."""
+"""Learning: compare answers, count pairs of URLs, and activate rules that enough pairs support."""

@@ -1,7 +1,7 @@
-"""The one decision: from the evidence for a rule to its state; and rules for parts of a site. Pure.
+"""Decide the state of each rule from its evidence, and derive rules for parts of a site. Pure.
 
-A rule acts when enough classes are the same, none is different, and few are unknown. While it acts,
-it is revoked once URLs enough turn out to be other pages.
+A rule becomes active when enough classes are the same, none is different, and few are unknown. It
+is revoked when too many URLs turn out to be different pages.
 """
 
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings, Needed
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
-_VALUES = 5  # of a parameter, from which on others need not have been met
+_VALUES = 5  # once so many values of a parameter were seen, others need not be
 _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 
-_Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # by what a rule says of each
+_Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # pairs, by the rule for their group
 
 
 def needed_for(rewrite: Rewrite, settings: LearningSettings) -> Needed:
@@ -61,7 +61,7 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
 
 
 def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
-    """Return the state of a rule, by its evidence."""
+    """Return the state that the evidence for a rule gives it."""
     settings, found = site.settings, rule.tally
     needed = needed_for(rule.rewrite, settings)
     if rule.state in {"active", "suspended"}:
@@ -79,11 +79,11 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
 
 
 def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
-    """Return True if a rule may act by what its pages say."""
+    """Return True if the content of its pages is enough for a rule to become active."""
     rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
     is_enough = rule.weight >= needed_for(rule.rewrite, site.settings).content
     least = site.settings.decision.worthwhile
-    if rule.rewrite.family == "parameter-separator":  # what it changes, others hold
+    if rule.rewrite.family == "parameter-separator":  # it holds no URLs itself
         return is_enough
     if not is_enough or _is_copy(site, rule) or not site.may_hold(rule.rewrite, least):
         return False
@@ -91,9 +91,9 @@ def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
 
 
 def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
-    """Return True if a parameter was met with values enough, or no queued URL has another.
+    """Return True if enough values of a parameter were seen, or no queued URL has another.
 
-    Two values may be names of one thing, as ``HEAD`` and ``master``, and all others select.
+    Two values may be equivalent, as ``HEAD`` and ``master``, while all others select pages.
     """
     name = rule.rewrite.old
     same = (urls for urls, pair in rule.pairs.items() if pair.verdict is PageVerdict.SAME)
@@ -106,10 +106,10 @@ def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
 
 
 def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
-    """Return True if a directory looks like another one on a site of which that proves little.
+    """Return True if equal pages in two directories prove too little for this rule.
 
-    Releases of a manual are nearly the same. So rules about one directory act one by one, and each
-    is tested; and none does where two directories were the same on many pages, and then were not.
+    Releases of a manual are nearly the same. So only one rule about a directory is active at a
+    time. None becomes active where two directories had many equal pages, and then different ones.
     """
     said, copies = rule.rewrite, site.settings.decision.copies
     if said.family != "path-prefix":
@@ -129,7 +129,7 @@ def most_wrong(found: ClassTally, settings: LearningSettings) -> int:
 
 
 def most_unknown(found: ClassTally, settings: LearningSettings) -> int:
-    """Return of how many classes it need not be known what they are, before a rule acts."""
+    """Return how many classes may be unknown when a rule becomes active."""
     return max(1, int(settings.decision.unknown * found.same))
 
 
@@ -140,14 +140,14 @@ def unconfirmed(found: ClassTally, settings: LearningSettings) -> int:
 
 
 def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
-    """Return True if the rule that says the opposite, if there is one, is the one to act."""
+    """Return True if the opposite rule is active, or the site's own word favours it."""
     if against is None or against is rule:
         return False
     return against.state == "active" or against.tally.own_word > rule.tally.own_word
 
 
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
-    """Yield the rules that say the same of a part: a section, a value, or one page."""
+    """Yield the same rule for parts of its site: a section, a value, or one page."""
     found, said = whole.tally, whole.rewrite
     least = needed_for(said, site.settings).own_word
     if said.family == _BESIDE and found.different and found.same >= least:
@@ -168,9 +168,9 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
 
 
 def _where_it_holds(groups: _Groups, least: int = 0) -> _Groups:
-    """Return groups with so many same classes, if a rule mostly does not hold in contradicted ones.
+    """Return the groups that have enough same classes and may get a rule of their own.
 
-    If exceptions are everywhere, a part without one is no better than the others.
+    There are none if exceptions are everywhere: then a part without one proves nothing.
     """
     tallies = {said: tally(pairs.values()) for said, pairs in groups.items()}
     bad = [found for found in tallies.values() if found.different]
@@ -180,7 +180,7 @@ def _where_it_holds(groups: _Groups, least: int = 0) -> _Groups:
 
 
 def _rules_by(site: LearnedSite, groups: _Groups) -> Iterator[RuleEvidence]:
-    """Yield rules for parts with the evidence of these parts."""
+    """Yield a rule for each group, with the evidence of that group."""
     for rewrite, pairs in groups.items():
         if FAMILIES[rewrite.family].check(rewrite):
             continue
@@ -196,7 +196,7 @@ def _by_section(whole: RuleEvidence) -> _Groups:
     groups: _Groups = {}
     for urls, pair in whole.pairs.items():
         for section in sections_of(Parts.of(pair.key).path):
-            if section != "/":  # what the rule makes of a URL is there
+            if section != "/":  # the rewritten URL is in it
                 said = _in_section(whole.rewrite, section)
                 if said != whole.rewrite:
                     groups.setdefault(said, {})[urls] = pair
@@ -204,7 +204,7 @@ def _by_section(whole: RuleEvidence) -> _Groups:
 
 
 def _in_section(said: Rewrite, section: str) -> Rewrite:
-    """Return what a rule says of a section; a directory that is another one has its own there."""
+    """Return a rule limited to a section; for a moved directory, its subdirectory there."""
     if said.family != "path-prefix":
         return replace(said, below=section)
     if not section.startswith(said.new) or section == said.new:
@@ -213,7 +213,7 @@ def _in_section(said: Rewrite, section: str) -> Rewrite:
 
 
 def _by_value(whole: RuleEvidence) -> _Groups:
-    """Return rules for values of a parameter that are the same as none, such as ``page=1``."""
+    """Return rules for default values, which select what no parameter does, such as ``page=1``."""
     groups: _Groups = {}
     name = whole.rewrite.old
     for urls, pair in whole.pairs.items():
@@ -229,9 +229,9 @@ def _by_value(whole: RuleEvidence) -> _Groups:
 
 
 def _beside_values(whole: RuleEvidence) -> Iterator[_Groups]:
-    """Yield rules for the values of each parameter beside, such as ``action=history``."""
+    """Yield rules for each value of the other parameters, such as ``action=history``."""
     beside = whole.rewrite.beside
-    if "=" in "".join(beside):  # it is such a rule
+    if "=" in "".join(beside):  # the rule already names a value
         return
     queries = [
         (dict(zip(query.names(text), query.fields(text), strict=True)), urls, pair)
@@ -248,7 +248,7 @@ def _beside_values(whole: RuleEvidence) -> Iterator[_Groups]:
 
 
 def _fields_of(parts: Parts, name: str) -> tuple[set[str], set[str]]:
-    """Return the fields of a URL's query that have a name, and the names of the others."""
+    """Return the fields with a given name in a URL's query, and the names of all other fields."""
     text = parts.query
     fields = query.fields(text) if text else []
     own = {field for field in fields if query.name(field) == name}
@@ -256,7 +256,7 @@ def _fields_of(parts: Parts, name: str) -> tuple[set[str], set[str]]:
 
 
 def _by_page(whole: RuleEvidence, least: int) -> _Groups:
-    """Return rules for single pages of which so many names are the same."""
+    """Return rules for single pages that have at least so many equivalent URLs."""
     if whole.tally.names < least:
         return {}
     groups: dict[str, dict[URLPair, JudgedPair]] = {}

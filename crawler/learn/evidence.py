@@ -1,4 +1,4 @@
-"""Evidence for a rule: pairs of URLs, and what they turned out to be, counted by classes. Pure."""
+"""Evidence for a rule: pairs of URLs and their verdicts, counted by classes. Pure."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -10,38 +10,38 @@ from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageComparison, 
 from canonry.storage.learned.ledger import CONTENT, MINED, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
-_MOST_PAIRS = 200  # of a rule; more only if they differ
-_REFUTES = 0.3  # of what is own that differs: so much refutes the site's own word
-_DOUBTED = 0.1  # classes that differ, of those that are the same: so few are asked again
-NAMES_FOR_A_CLASS = 4  # further names of a page, that count as one more page
+_MOST_PAIRS = 200  # kept for a rule; beyond these, only pairs that differ are added
+_REFUTES = 0.3  # if so much of the pages' own text differs, the site's own word is ignored
+_DOUBTED = 0.1  # different classes per same class; a candidate with more is given up
+NAMES_FOR_A_CLASS = 4  # so many further URLs of a page count as one more page
 
 
 def pair_of(one: str, other: str) -> URLPair:
-    """Return a pair, whichever of the two comes first."""
+    """Return two URLs as a pair, in sorted order."""
     return (one, other) if one < other else (other, one)
 
 
 class JudgedPair(NamedTuple):
-    """Two URLs that a rule makes one, and what they turned out to be."""
+    """Two URLs that a rule makes equal, and the verdict on them."""
 
-    key: str  # of their class: what the rule makes of them
+    key: str  # of their class: the URL that the rule makes of both
     verdict: PageVerdict
-    source: int = CONTENT  # or the site itself says so, by a redirect or a canonical link
-    answers: int = MOST_ANSWERS  # of the one that has fewer
+    source: int = CONTENT  # or OWN_WORD (redirect, canonical link) or MINED
+    answers: int = MOST_ANSWERS  # of the URL that has fewer
 
     @property
     def own_word(self) -> bool:
-        """True if the site itself says so."""
+        """True if the site itself said so, by a redirect or a canonical link."""
         return self.source == OWN_WORD
 
     @property
     def is_asked(self) -> bool:
-        """True if both have answered more than once."""
+        """True if both URLs have answered more than once."""
         return self.answers > 1
 
     @property
     def is_final(self) -> bool:
-        """True if no more answers are asked for."""
+        """True if no more answers are requested."""
         return self.answers >= MOST_ANSWERS
 
 
@@ -50,13 +50,13 @@ class ClassTally(NamedTuple):
 
     same: int = 0
     different: int = 0
-    refuted: int = 0  # of those that are different, by all the answers that are asked for
+    refuted: int = 0  # of the different ones: decided by the most answers
     unknown: int = 0
-    undecidable: int = 0  # of those that are unknown, although both URLs were asked again
-    own_word: int = 0  # of those that are the same
-    names: int = 0  # further names of those that are the same
-    mined: int = 0  # of those that are the same: no crawl with this store has seen it
-    in_part: int = 0  # of those that are different, how many have pairs that are the same, too
+    undecidable: int = 0  # of the unknown ones: both URLs were requested again
+    own_word: int = 0  # of the same ones: by a redirect or a canonical link
+    names: int = 0  # further URLs of the same ones
+    mined: int = 0  # of the same ones: no crawl with this store has seen it
+    in_part: int = 0  # of the different ones: some of their pairs are the same
 
 
 def tally(pairs: Collection[JudgedPair]) -> ClassTally:
@@ -87,29 +87,29 @@ _NONE = ClassTally()
 
 @dataclass(slots=True)
 class RuleEvidence:
-    """A rule, the pairs that speak for it or against it, and its state."""
+    """A rule, the pairs for and against it, and its state."""
 
     rewrite: Rewrite
     state: RuleState = "candidate"
     pairs: dict[URLPair, JudgedPair] = field(default_factory=dict)
-    open: dict[URLPair, PageComparison] = field(default_factory=dict)  # asking more may decide them
+    open: dict[URLPair, PageComparison] = field(default_factory=dict)  # undecided ones
     tests: set[str] = field(default_factory=set)  # URLs that are fetched although it is active
-    classes: set[int] = field(default_factory=set)  # whose URLs it could hold, by hashes
-    tests_before: int = 0  # so many earlier, by this process or others
-    tests_saved: int = 0  # of the tests, how many the store knows
-    asked_first: int = 0  # URLs that were requested before others, to decide it
-    extra: int = 0  # requests for learning alone since it is active
-    is_widespread: bool = False  # most pages of the site are the same under names that it makes one
-    is_undecided: bool = True  # there is evidence on which no decision was made yet
-    unsaved: set[URLPair] = field(default_factory=set)  # pairs that the store does not have so
+    classes: set[int] = field(default_factory=set)  # hashes of the classes that it could hold
+    tests_before: int = 0  # number of tests before this one was loaded
+    tests_saved: int = 0  # how many of the tests the store knows
+    asked_first: int = 0  # queued URLs that were requested early to decide it
+    extra: int = 0  # learning requests while it was active
+    is_widespread: bool = False  # it holds for most pages of the site
+    is_undecided: bool = True  # there is new evidence since the last decision
+    unsaved: set[URLPair] = field(default_factory=set)  # pairs that changed since the last save
     given: ClassTally = _NONE  # evidence without pairs, of rules that were imported
-    first_seen: float = 0.0  # seconds since 1970; 0: the store does not have it yet
+    first_seen: float = 0.0  # seconds since 1970; 0: not stored yet
     entered_at: float = 0.0  # when it entered its state
     _tally: ClassTally | None = None
 
     @property
     def tally(self) -> ClassTally:
-        """The evidence by classes."""
+        """The evidence, counted by classes."""
         if self._tally is None:
             found = tally(self.pairs.values())
             self._tally = ClassTally(*map(int.__add__, found, self.given))
@@ -117,27 +117,27 @@ class RuleEvidence:
 
     @property
     def is_out(self) -> bool:
-        """True for a candidate that so much speaks against that it will hardly act."""
+        """True for a candidate that will hardly become active: too much evidence is against it."""
         is_doubted = self.tally.different > 1 + _DOUBTED * self.tally.same
         return self.state == "candidate" and (self.tally.refuted > 0 or is_doubted)
 
     @property
     def weight(self) -> float:
-        """How many classes are the same; further names of them count a little, of one page all."""
+        """The number of same classes; further URLs of a class add a fraction."""
         if self.rewrite.family == "parameter-of-page":
             return self.tally.names + 1
         names = self.tally.names / NAMES_FOR_A_CLASS
         return self.tally.same + (names if self.is_widespread else min(names, self.tally.same))
 
     def put(self, urls: URLPair, pair: JudgedPair, share: float = 1.0) -> None:
-        """Put what a pair turned out to be, in place of what it was before.
+        """Store the verdict on a pair, in place of its previous one.
 
-        The site's own word stands, unless pages were compared, and much is different.
+        The site's own word stays, unless a comparison found that much is different.
 
         Args:
             urls: the pair.
-            pair: what it is.
-            share: of what stays in the two and is their own, how much differs.
+            pair: the verdict on it.
+            share: how much differs of the stable text that is the two pages' own.
         """
         before = self.pairs.get(urls)
         is_different = pair.verdict is PageVerdict.DIFFERENT

@@ -1,7 +1,7 @@
-"""One site: its answers become pairs, and pairs become evidence for rules. Pure.
+"""One site: make pairs from its answers, and evidence for rules from the pairs. Pure.
 
-A site is a host with ``www.`` before its name and without. It knows neither the store nor the
-clock: who owns it asks the URLs that it wants to be asked.
+A site is a host name with and without ``www.``. This file knows neither the store nor the clock;
+the caller makes the requests.
 """
 
 from collections import deque
@@ -32,17 +32,17 @@ from canonry.crawler.settings.learning_settings import LearningSettings, default
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
-_OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # pairs; of all classes that are the same, where few are
-_HOLDS = 3  # classes that are the same and none that differs: then other rules may be blamed
-_NOTED = 64  # queued URLs that would decide a rule
-_ALL_NOTED, _EVERY = 200, 8  # answers of a site: from then on, every so many are looked at for it
-_TO_DECIDE = 16  # classes that are not known to be the same, beyond those that are
-_MOST_RULES = 300  # that are looked at
-_MOST_HOPS = 5  # of a chain of redirects
-_MOST_LED = 20_000  # URLs that lead to one that has not answered yet
-_ENOUGH_AGAINST = 6  # classes that differ, before no more of them are looked for
+_OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # most pairs of a class, and of a rule with few classes
 
-# All that are proposed here. Rules of other families come from people, lists and earlier versions.
+_HOLDS = 3  # same classes, with none different, from which a rule seems to hold
+_NOTED = 64  # most queued URLs that are kept to decide a rule
+_ALL_NOTED, _EVERY = 200, 8  # after so many answers, only every eighth adds to those
+_TO_DECIDE = 16  # most undecided or different classes, beyond twice the same ones
+_MOST_RULES = 300  # of a site
+_MOST_HOPS = 5  # followed in a chain of redirects
+_MOST_LED = 20_000  # targets of redirects and canonical links that have not answered yet
+_ENOUGH_AGAINST = 6  # different classes, from which on a rule is not compared further
+# Families that are proposed here. Others come from people, lists and earlier versions.
 _PROPOSED = frozenset(
     (
         *("scheme-upgrade", "www", "host-alias", "path-prefix", "trailing-slash", "double-slash"),
@@ -53,14 +53,14 @@ _PROPOSED = frozenset(
 
 
 class _Led(NamedTuple):
-    """A URL that leads to another, which has not answered yet."""
+    """A URL that leads to a target that has not answered yet."""
 
     source: str
     rules: tuple[Rewrite, ...]
 
 
 class LearnedSite:
-    """What is known of a site."""
+    """The pages, rules and pairs of one site."""
 
     def __init__(self, settings: LearningSettings | None = None) -> None:
         """Start with nothing known.
@@ -75,7 +75,7 @@ class LearnedSite:
         self.answers = 0
         self.extra = 0  # requests for learning alone
         self._led: dict[str, list[_Led]] = {}  # by the target
-        # URLs that answered before what rules make of them, by the latter.
+        # URLs that answered before their rewritten form did, by that form.
         self._ahead: dict[str, list[tuple[str, Rewrite]]] = {}
         self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
         self._sizes: dict[str, int] = {}  # pairs of a class
@@ -86,7 +86,7 @@ class LearnedSite:
         self.decisive: dict[Rewrite, deque[str]] = {}  # queued URLs that would decide a rule
 
     def restore(self, rules: Iterable[RuleEvidence]) -> None:
-        """Take up rules with their pairs where they were left; the pages are known already.
+        """Restore rules with their pairs; the pages have to be loaded before.
 
         Pairs that more answers may change are judged again.
         """
@@ -104,12 +104,12 @@ class LearnedSite:
                     self._judge(pair)
 
     def led(self, source: str, target: str) -> None:
-        """Note that a URL was seen to lead to another by the site's own word."""
+        """Note that a URL led to another, by a redirect or a canonical link."""
         if source in self.pages:
             self._lead(source, target)
 
     def found(self, identity: str, row: int) -> None:
-        """Note a URL that was found, and waits in the queue."""
+        """Note a new URL that waits in the queue."""
         self.pages.found(identity, row)
 
     def page(self, identity: str, row: int, answer: PageAnswer, canonical: str | None) -> None:
@@ -117,9 +117,9 @@ class LearnedSite:
 
         Args:
             identity: of its URL.
-            row: of its URL in the store; 0: not known.
-            answer: what it said.
-            canonical: the identity that it names as canonical.
+            row: of its URL in the store; 0 if not known.
+            answer: its digest and its blocks.
+            canonical: the identity that it names as canonical, if any.
         """
         self.answers += 1
         known = self.pages.answered(identity, row)
@@ -146,7 +146,7 @@ class LearnedSite:
     def moved(self, identity: str, row: int, target: str) -> None:
         """Note a permanent redirect.
 
-        Where no rules explain it, it contradicts those that say that the URL is another page.
+        If no rules explain it, it contradicts the rules that rewrite the URL to a third one.
         """
         self.answers += 1
         known = self.pages.answered(identity, row)
@@ -170,31 +170,31 @@ class LearnedSite:
         return (parts for parts in self.pages.queued() if act(rewrite, parts) is not parts)
 
     def judge_again(self) -> None:
-        """Judge the pairs that are open, if more is known of what changes by itself."""
+        """Judge the open pairs again, if more is known about text that changes by itself."""
         if self._changes != self.text.changes:
             self._changes = self.text.changes
             for pair in {pair for pairs in self._open.values() for pair in pairs}:
                 self._judge(pair)
 
     def rule(self, rewrite: Rewrite) -> RuleEvidence:
-        """Return the evidence for a rule; equal content says nothing about a direction."""
+        """Return the evidence for a rule; a new one takes what content says about its opposite."""
         found = self.rules.get(rewrite)
         if found is None:
             found = RuleEvidence(rewrite)
-            if len(self.rules) >= _MOST_RULES:  # as where each link has a new parameter
+            if len(self.rules) >= _MOST_RULES:  # say, each link has a new parameter
                 return found
             self.rules[rewrite] = found
-            if FAMILIES[rewrite.family].can_chain:  # a directory or a host is another one
+            if FAMILIES[rewrite.family].can_chain:  # it moves a directory or a host
                 self._moving.append(rewrite)
             against = self.rules.get(opposite(rewrite))
             if against is not None and against is not found:
-                for pair, judged in against.pairs.items():  # what was compared says as much
+                for pair, judged in against.pairs.items():  # equal content has no direction
                     if not judged.own_word:
                         found.put(pair, judged)
         return found
 
     def _meet(self, identity: str, known: SitePage) -> None:
-        """Compare a URL with those that may be the same page."""
+        """Compare a URL with the URLs that may be the same page."""
         met = 0
         moved = dict((*self._moved_to(identity, known), *self._ahead.pop(identity, ())))
         for other in (*moved, *self.pages.partners(identity)):
@@ -217,7 +217,7 @@ class LearnedSite:
             met += self._judge(pair)
 
     def _moved_to(self, identity: str, known: SitePage) -> Iterator[tuple[str, Rewrite]]:
-        """Yield what rules make of a URL that does not look like what they make of it."""
+        """Yield the URLs that rules about hosts and directories make of a URL, with the rule."""
         for rewrite in self._moving:
             after = act(rewrite, known.parts)
             if after is known.parts:
@@ -228,7 +228,7 @@ class LearnedSite:
                 self._ahead.setdefault(moved, []).append((identity, rewrite))
 
     def _note_queued(self, known: SitePage, other: str) -> None:
-        """Note a queued URL whose answer would decide a rule, as its other name has answered."""
+        """Note a queued URL whose answer would complete a pair, and so may decide a rule."""
         is_turn = self.answers < _ALL_NOTED or self.answers % _EVERY == 0
         if is_turn and self.pages.is_queued(other) and other not in self._noted:
             self._noted.add(other)
@@ -237,11 +237,11 @@ class LearnedSite:
                 self.decisive.setdefault(rule.rewrite, deque(maxlen=_NOTED)).append(other)
 
     def _rules_of(self, one: SitePage, other: SitePage) -> tuple[Rewrite, ...]:
-        """Return the rules that together make two URLs one.
+        """Return the rules that together make two URLs equal.
 
-        A parameter that selects on some pages may select nothing beside certain others.
+        A parameter that selects on some pages may select nothing beside certain other parameters.
         """
-        if one.parts == other.parts:  # and they are written with another separator
+        if one.parts == other.parts:  # only their separators differ
             return (separator_of(one.parts),)
         rules = rules_between(one.parts, other.parts)
         if len(rules) == 1 and (whole := self.rules.get(rules[0])) and whole.is_out:
@@ -249,21 +249,21 @@ class LearnedSite:
         return rules
 
     def _selects(self, rewrite: Rewrite) -> bool:
-        """Return True if a rule is known not to hold, or enough pairs of it are to be decided."""
+        """Return True if a rule is known not to hold, or enough of its classes are undecided."""
         found = self._either_way(rewrite).tally
-        alike = found.same + found.in_part  # parts of the site may hold where the whole does not
+        alike = found.same + found.in_part  # it may hold in a part of the site
         is_wrong = found.different > _ENOUGH_AGAINST + 2 * alike
         return is_wrong or found.unknown + found.different >= _TO_DECIDE + 2 * alike
 
     def _is_full(self, pair: URLPair, rules: tuple[Rewrite, ...]) -> bool:
-        """Return True if a class has pairs enough: each further one is only a name more."""
+        """Count a pair; return True if its class has enough pairs without it."""
         key = self._class_of(pair, rules)
         size = self._sizes[key] = self._sizes.get(key, 0) + 1
         fewest = min(self.rule(rewrite).tally.same for rewrite in rules)
         return size > max(_OF_A_CLASS, _OF_FEW_CLASSES // max(1, fewest))
 
     def _class_of(self, pair: URLPair, rules: Iterable[Rewrite]) -> str:
-        """Return what rules make of a pair."""
+        """Return the URL that rules make of a pair."""
         parts = self.pages[pair[0]].parts
         for rewrite in rules:
             parts = act(rewrite, parts)
@@ -276,10 +276,10 @@ class LearnedSite:
             return False
         rules = self._pairs[pair] or self._rules_of(one, other)
         if one.is_gone or other.is_gone:
-            if one.is_page or other.is_page:  # and not one that leads elsewhere
+            if one.is_page or other.is_page:  # the other one does not redirect
                 self._count(pair, rules, PageComparison(PageVerdict.DIFFERENT), MOST_ANSWERS)
             return True
-        if not (one.is_page and other.is_page):  # one of them leads elsewhere
+        if not (one.is_page and other.is_page):  # one of them redirects
             return False
         answers = min(len(one.answers), len(other.answers))
         if answers:
@@ -287,7 +287,7 @@ class LearnedSite:
             self._count(pair, rules, found, answers)
         else:  # they were forgotten
             found = PageComparison(PageVerdict.UNKNOWN, not one.answers, not other.answers)
-        if found.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # it may surprise
+        if found.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # not final
             first = len(one.answers) <= len(other.answers)
             found = found._replace(ask_first=first, ask_second=not first)
         self._open_or_close(pair, rules, found)
@@ -296,7 +296,7 @@ class LearnedSite:
     def _open_or_close(
         self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison
     ) -> None:
-        """Note whether more answers may change what a pair is."""
+        """Note whether more answers may change the verdict on a pair."""
         is_open = found.ask_first or found.ask_second
         for rule in self._to_decide(rules):
             rule.open.pop(pair, None)
@@ -309,10 +309,10 @@ class LearnedSite:
     def _count(
         self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison, answers: int
     ) -> None:
-        """Count a pair for the rules that make it one page.
+        """Count a pair for the rules that make its URLs equal.
 
-        If it is the same, all of them hold. If it is not, one of them does not: it counts against
-        the one for which the least speaks.
+        If both are the same page, all of the rules hold. If not, one of them is wrong: the pair counts
+        against the one with the least evidence.
         """
         same = found.verdict is PageVerdict.SAME
         counted = JudgedPair(self._class_of(pair, rules), found.verdict, CONTENT, answers)
@@ -322,7 +322,7 @@ class LearnedSite:
             rule.put(pair, counted, found.share)
 
     def _note_separator(self, pair: URLPair, same: JudgedPair) -> None:
-        """Count a pair for the rule about semicolons, if its rules need it: it merges nothing."""
+        """Count an equal pair for the rule about semicolons, if a URL has them as separators."""
         for identity in pair:
             parts = Parts.of(identity)
             if parts != self.pages[identity].parts:
@@ -330,7 +330,7 @@ class LearnedSite:
                 return
 
     def _to_decide(self, rules: tuple[Rewrite, ...]) -> Iterator[RuleEvidence]:
-        """Yield the rule on which a pair could decide: the weakest of several, if others hold."""
+        """Yield the rule that a pair could decide: the weakest of its rules, if all others hold."""
         if not rules:
             return
         weakest = min(rules, key=lambda rewrite: self._strength(self._either_way(rewrite)))
@@ -338,7 +338,7 @@ class LearnedSite:
             yield from self._both_ways((weakest,))
 
     def _both_ways(self, rules: Iterable[Rewrite]) -> Iterator[RuleEvidence]:
-        """Yield rules, and those that say the opposite, if there are any."""
+        """Yield rules, each followed by its opposite if there is one."""
         for rewrite in rules:
             yield self.rule(rewrite)
             against = opposite(rewrite)
@@ -346,12 +346,12 @@ class LearnedSite:
                 yield self.rules[against]
 
     def _holds(self, rewrite: Rewrite) -> bool:
-        """Return True if a rule seems to hold, or does."""
+        """Return True if a rule is active, or seems to hold."""
         rule = self._either_way(rewrite)
         return rule.state == "active" or (rule.tally.same >= _HOLDS and not rule.tally.different)
 
     def _either_way(self, rewrite: Rewrite) -> RuleEvidence:
-        """Return a rule, or the one that says the opposite, if more speaks for that one."""
+        """Return a rule or its opposite, whichever has more evidence."""
         rule = self.rule(rewrite)
         return max(rule, self.rules.get(opposite(rewrite), rule), key=self._strength)
 
@@ -360,7 +360,7 @@ class LearnedSite:
         return rule.state == "active", rule.tally.same
 
     def _lead(self, source: str, target: str) -> bool:
-        """Note that a URL leads to another by the site's own word; return True if rules say so."""
+        """Note that the site's own word leads from a URL to another; return True if rules explain it."""
         target = self._end_of(target)
         here, there = as_read(Parts.of(source)), as_read(Parts.of(target))
         rules = rules_between(here, there, led=True)
@@ -375,7 +375,7 @@ class LearnedSite:
         return True
 
     def _end_of(self, target: str) -> str:
-        """Return where permanent redirects lead that are known."""
+        """Follow the known permanent redirects from a URL; return where they end."""
         for _ in range(_MOST_HOPS):
             there = self.pages.get(target)
             if there is None or there.leads is None:
@@ -384,7 +384,7 @@ class LearnedSite:
         return target
 
     def _confirm(self, source: str, target: str, rules: tuple[Rewrite, ...]) -> None:
-        """Count the site's own word: the target is a page, and no other by its own word."""
+        """Count the site's own word, if the target is a page that names no other as canonical."""
         there, here = self.pages[target], self.pages.get(source)
         if there.names not in {None, target}:
             return

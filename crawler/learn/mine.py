@@ -1,7 +1,7 @@
-"""Mining: evidence for rules from logs of redirects instead of a crawl, as pairs for the ledger.
+"""Mining: get evidence for rules from logs of redirects instead of a crawl.
 
-A log says where URLs led, but neither what was there nor what became of it. So what is mined are
-candidates: a crawl decides.
+A log says where URLs led, but not what content was there. So mined rules are only candidates:
+a crawl decides.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -24,19 +24,19 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import MINED
 from canonry.storage.learned.tracked_rule import SAMPLES
 
-LEAST = 3  # pages that are the same, and none that is another, make a candidate
+LEAST = 3  # same pages that make a candidate, if none is different
 _PERMANENT = frozenset(map(str, PERMANENT_REDIRECTS))
 _MOST_UNEXPLAINED = 10_000  # redirects of a site that are held against its rules
 
 
 class SeenPair(NamedTuple):
-    """Two identities of which something is known, without a crawl."""
+    """Two identities with a verdict that needed no crawl."""
 
     source: str
     target: str
     verdict: PageVerdict = PageVerdict.SAME
-    by: int = MINED  # of which source the ledger says that it is
-    led: bool = True  # the first leads to the second: so rules change URLs
+    by: int = MINED  # the source that the ledger names for it
+    led: bool = True  # the first leads to the second, which gives rules a direction
 
 
 class Mined(NamedTuple):
@@ -49,7 +49,7 @@ class Mined(NamedTuple):
 
 
 def mine(pairs: Iterable[LoggedRedirect], canonicalizer: Canonicalizer) -> Mined:
-    """Return the candidates that the redirects of a log make.
+    """Return the candidates that the redirects of a log support.
 
     Args:
         pairs: as `redirect_logs.read` yields them.
@@ -79,10 +79,10 @@ def mine(pairs: Iterable[LoggedRedirect], canonicalizer: Canonicalizer) -> Mined
 
 
 def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
-    """Return the rules for which enough speaks, and nothing against them, in their order.
+    """Return the rules with enough evidence and nothing against them, sorted.
 
-    Where one URL leads to another and no rules explain it, that contradicts the rules by which it
-    would be a third, as in a crawl: if that one was seen, too.
+    A redirect that no rules explain contradicts the rules that rewrite its URL to a third one, if
+    that one was seen, too.
 
     Args:
         seen: pairs in any order.
@@ -94,7 +94,7 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
         found = rules_between(here, there, led=led)
         if found and (verdict is PageVerdict.SAME or len(found) == 1):  # else one of them is wrong
             parts = here
-            for rewrite in reversed(found):  # parameters first: they are those of the first host
+            for rewrite in reversed(found):  # parameters first: their rules name the first host
                 parts = act(rewrite, parts)
             judged = JudgedPair(str(parts), verdict, by, answers=1)
             for rewrite in found:
@@ -121,14 +121,14 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
 
 
 def _rank(pair: JudgedPair) -> tuple[bool, int]:
-    """Return what makes one of two verdicts on a pair the one that counts: the larger one does."""
+    """Return the sort key of two verdicts on a pair; the larger one counts."""
     return pair.verdict is PageVerdict.DIFFERENT, -pair.source
 
 
 def _is_contradicted(
     said: Rewrite, unexplained: Iterable[tuple[Parts, Parts]], known: Container[str]
 ) -> bool:
-    """Return True if a URL led elsewhere than to the one that a rule makes of it."""
+    """Return True if a URL led elsewhere than to the known URL that a rule makes of it."""
     for source, target in unexplained:
         after = act(said, source)
         if after is not source and act(said, target) != after and str(after) in known:
@@ -137,7 +137,7 @@ def _is_contradicted(
 
 
 def as_candidate(rule: RuleEvidence) -> LearnedRule:
-    """Return a mined rule for a file, without times: a log need not have any."""
+    """Return a mined rule for a file; it has no times, as a log need not have any."""
     found = rule.tally
     samples = tuple(oriented(rule.rewrite, pair) for pair in list(rule.pairs)[:SAMPLES])
     evidence = Evidence(agree=found.same, disagree=found.different, samples=samples)
@@ -148,7 +148,7 @@ def as_candidate(rule: RuleEvidence) -> LearnedRule:
 def put(connection: Connection, mined: Iterable[RuleEvidence], now: float) -> None:
     """Put mined rules with their pairs in the ledger of a store.
 
-    Rules that it has keep their state, and what it knows of a pair stays.
+    Stored rules keep their state, and stored pairs keep their verdict.
 
     Args:
         connection: in a writing transaction.

@@ -1,7 +1,7 @@
-"""What is requested so that rules are decided, and how often: the one policy of tests. Pure.
+"""Decide which URLs to request so that rules can be decided, and how often. Pure.
 
-Before a rule acts, pairs that could decide it are asked. While it acts, some of the URLs that it
-would hold are fetched all the same. A site has one budget for requests that are for learning alone.
+Before a rule is active, pairs that could decide it are requested. While it is active, some of the
+URLs that it would hold are fetched as tests. Each site has one budget for learning requests.
 """
 
 import hashlib
@@ -17,23 +17,23 @@ from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageComp
 from canonry.storage.learned.tracked_rule import URLPair
 from canonry.storage.records import QUESTION
 
-_FIRST_PAIRS, _AT_ONCE = 3, 12  # of a rule, while nothing speaks for it, and later
-_FIRST = 8  # queued URLs that are asked before others, while nothing speaks for a rule
-_ENOUGH = 40  # classes that are the same, from which on a candidate is not asked about
-_MOST_CLASSES = 50_000  # of a rule, that are counted
+_FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
+_FIRST = 8  # queued URLs that are requested early while no evidence supports a rule
+_ENOUGH = 40  # same classes, from which on no requests are made for a candidate
+_MOST_CLASSES = 50_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
 
 
 class RequestPolicy:
-    """What is asked of one site."""
+    """Chooses the learning requests of one site."""
 
     def __init__(self, site: LearnedSite) -> None:
         """Bind the site."""
         self._site = site
-        self._chosen: list[str] = []  # as tests, since they were last asked for
+        self._chosen: list[str] = []  # tests since the last `to_ask_first`
 
     def questions(self) -> Iterator[str]:
-        """Yield URLs to ask again, within the budget."""
+        """Yield URLs to request again, within the budget."""
         may_spare = any(rule.tally.same for rule in self._site.rules.values())
         limits = self._site.settings.requests
         least, share = limits.least, limits.least_share
@@ -55,7 +55,7 @@ class RequestPolicy:
                     yield identity
 
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
-        """Yield URLs whose next answers may decide a rule; first those that need the fewest."""
+        """Yield URLs whose next answers may decide a rule; those with the most answers first."""
         found = rule.tally
         if rule.state == "revoked":
             return
@@ -82,12 +82,12 @@ class RequestPolicy:
                     yield identity
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:
-        """Return True if a pair may be the same, and only little has to be asked for it."""
+        """Return True if a pair may be the same, and both of its URLs have kept answers."""
         is_unlike = compared.verdict is PageVerdict.DIFFERENT and compared.share > MOSTLY
         return not is_unlike and all(self._site.pages[identity].answers for identity in pair)
 
     def to_ask_first(self) -> Iterator[int]:
-        """Yield the rows of queued URLs that test rules, or form pairs for rules that are open."""
+        """Yield the rows of queued URLs that test rules, or complete pairs for open rules."""
         chosen, self._chosen = self._chosen, []
         yield from (self._site.pages[url].row for url in chosen if self._site.pages.is_queued(url))
         for rewrite, noted in self._site.decisive.items():
@@ -101,26 +101,26 @@ class RequestPolicy:
                     yield self._site.pages[identity].row
 
     def urgency(self, rule: RuleEvidence) -> tuple[int, float]:
-        """Return what puts rules in doubt first, then those that are the closest to acting."""
+        """Return the sort key of a rule: doubtful rules first, then those closest to active."""
         missing = needed_for(rule.rewrite, self._site.settings).content - rule.weight
         return _URGENCY[rule.state], missing
 
     def _first(self, rule: RuleEvidence) -> int:
-        """Return how many more queued URLs are to be asked first for a rule."""
+        """Return how many more queued URLs to request early for a rule."""
         if rule.state != "candidate" or rule.tally.different or rule.rewrite.below != "/":
             return 0
         content = needed_for(rule.rewrite, self._site.settings).content
         return (2 * content if rule.tally.same else _FIRST) - rule.asked_first
 
     def is_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
-        """Return True if a URL is fetched although rules could hold it; count it as their test.
+        """Decide if a URL is fetched as a test of the rules that could hold it, and count it.
 
-        Tests are a share of pages, not of names: a page may have any number of these.
+        Tests are a share of pages, not of URLs, since a page may have any number of URLs.
 
         Args:
             identity: of the URL.
-            after: what the rules make of it.
-            rewrites: what they say.
+            after: the identity that the rules make of it.
+            rewrites: of these rules.
         """
         chosen, tests = False, self._site.settings.tests
         for rewrite in rewrites:
@@ -130,20 +130,20 @@ class RequestPolicy:
             if len(rule.classes) < _MOST_CLASSES:
                 rule.classes.add(hash(after))
             number, pages = len(rule.tests), len(rule.classes)
-            # By its hash; or where these are fewer than they should be by chance.
+            # Chosen by its hash, or because there are fewer tests than chance should give.
             is_chosen = (
                 _per_cent(identity) < 100 * tests.chance or number < tests.chance * pages - 1
             )
             if is_chosen and number < tests.base + tests.share * pages:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
-        if chosen and _per_cent(identity) % 2:  # the others in their turn: sites change
+        if chosen and _per_cent(identity) % 2:  # the others wait their turn, since sites change
             self._chosen.append(identity)
         return chosen
 
 
 def _per_cent(identity: str) -> int:
-    """Return a number below 100 that a URL always has."""
+    """Return a number below 100 from the hash of a URL."""
     return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=4).digest()) % 100
 
 
@@ -151,4 +151,4 @@ class Probe(NamedTuple):
     """A request whose answer only the learning needs."""
 
     url: str
-    priority: int = QUESTION  # as of a queued URL: its answer decides something
+    priority: int = QUESTION  # of requests that may decide a rule

@@ -1,8 +1,8 @@
-"""The learning session: joins what is known of sites to the store, inside its own transactions.
+"""The learning session of a crawl: connect the learned sites to the store's transactions.
 
-What a crawl fetches goes to the sites. What is found is written to the ledger, and what is decided
-is published: saved, and applied to the known URLs of the hosts, in the same transaction. If the
-process is killed on the way, the store stays as it was before.
+Outcomes go to their sites. Evidence is written to the ledger, and decided rules are published:
+saved and applied to the known URLs of their hosts, in the same transaction. If the process is
+killed before the end, the store stays as it was.
 """
 
 import time
@@ -33,7 +33,7 @@ from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, Rec
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 
-_MOST_BYTES = 200_000_000  # of memory for all sites, about
+_MOST_BYTES = 200_000_000  # approximate memory for all sites
 
 
 class Learned(NamedTuple):
@@ -41,7 +41,7 @@ class Learned(NamedTuple):
 
     later: tuple[int, ...] = ()  # rows that rules took out of the queue, or deferred
     probes: tuple[Probe, ...] = ()  # to be fetched once
-    sooner: tuple[int, ...] = ()  # queued rows whose answers would decide on a rule
+    sooner: tuple[int, ...] = ()  # queued rows whose answers would decide a rule
     held: tuple[int, ...] = ()  # of `later`: those that changed rules hold now
     released: int = 0  # held URLs that are queued again
 
@@ -49,7 +49,7 @@ class Learned(NamedTuple):
         """Return what changed rules did to known URLs, for people; None if nothing.
 
         Args:
-            held: how many URLs they hold, without those that are being fetched already.
+            held: how many URLs they hold, without those already being fetched.
         """
         if not (held or self.released):
             return None
@@ -60,14 +60,14 @@ class Learned(NamedTuple):
 
 
 class _Learning(NamedTuple):
-    """A site, and what is asked of it."""
+    """A site and its request policy."""
 
     site: LearnedSite
     policy: RequestPolicy
 
 
 class LearningSession(StoredRules):
-    """Learns for one crawl, and gives the store its rules. Only the writer thread may call it."""
+    """Learns rules in one crawl and applies them. Only the writer thread may call it."""
 
     def __init__(
         self,
@@ -85,17 +85,17 @@ class LearningSession(StoredRules):
         super().__init__(canonicalizer)
         self._notify = notify
         self._settings = settings
-        self._connection: Connection | None = None  # of the transaction that is under way
+        self._connection: Connection | None = None  # of the current transaction
         self._sites: OrderedDict[str, _Learning] = OrderedDict()  # by name, without "www."
-        self._sizes: dict[str, int] = {}  # of these, in bytes
-        self._bytes = 0  # of all of them
+        self._sizes: dict[str, int] = {}  # of the sites, in bytes
+        self._bytes = 0  # the sum of these sizes
         self._is_known = False  # the store may know more of a site than is in memory
         self._gone = GoneNames()
-        self._answers: list[tuple[Probe, Outcome]] = []  # to what was asked again
+        self._answers: list[tuple[Probe, Outcome]] = []  # to the probes
         self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
-        """Load rules that another process, or the command, has changed in the store."""
+        """Load rules that another process or ``canonry rules`` has changed in the store."""
         self._connection = connection
         is_first = self._generation is None
         if not self._load(connection):
@@ -117,7 +117,7 @@ class LearningSession(StoredRules):
         self._gone.clear()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
-        """Forget hosts that go to another worker or come from one: the store knows them."""
+        """Drop hosts that another worker takes over or hands over; the store has their evidence."""
         self._is_known = True
         for name in {without_www(host) for host in hosts}:
             self._drop(name)
@@ -130,25 +130,25 @@ class LearningSession(StoredRules):
 
     @property
     def has_news(self) -> bool:
-        """True if what was asked again has answered since `learn` was called."""
+        """True if a probe has answered since the last call of `learn`."""
         return bool(self._answers)
 
     def observe_probe(self, probe: Probe, found: Outcome) -> None:
-        """Keep what was answered with 200, until `learn` is called."""
+        """Keep the answer to a probe until `learn` is called."""
         self._answers.append((probe, found))
 
     def is_gone(self, rewritten: Rewritten) -> bool:
-        """Return True if names enough of a page have answered 404 or 410, and none with it."""
+        """Return True if enough URLs of a page have answered 404 or 410, and none with the page."""
         return self._gone.are_enough(rewritten.key)
 
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:  # noqa: ARG002 - the store's protocol
-        """Return True if a URL is to be fetched although rules could hold it, to test them."""
+        """Return True if a URL is to be fetched to test the rules that could hold it."""
         rewrites = [rule.rewrite for rule in self._in_force.behind(rewritten)]
         name = without_www(site_in(rewritten.source))
         return self._site(name).policy.is_test(rewritten.source, rewritten.identity, rewrites)
 
     def _site(self, name: str) -> _Learning:
-        """Return what is known of a site."""
+        """Return a site, loaded from the store if need be."""
         found = self._sites.get(name)
         if found is None:
             if self._is_known and self._connection is not None:
@@ -164,13 +164,13 @@ class LearningSession(StoredRules):
     def learn(
         self, connection: Connection, recorded: Sequence[RecordedOutcome], now: float
     ) -> Learned:
-        """Learn from outcomes, and from what was asked again, and publish what is decided.
+        """Learn from outcomes and from answers to probes, and publish the decided rules.
 
-        Nothing is learned from what came late: evidence is what the store has, too.
+        Late outcomes are ignored, because the store does not keep them.
 
         Args:
             connection: of the transaction that recorded the outcomes.
-            recorded: outcomes of visits; none to learn from what was asked again alone.
+            recorded: outcomes of visits; empty to learn from probes alone.
             now: seconds since 1970.
 
         Returns:
@@ -200,7 +200,7 @@ class LearningSession(StoredRules):
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released))
 
     def _trim(self, names: Iterable[str]) -> None:
-        """Drop the sites from memory that have not answered for the longest, if there is much."""
+        """Drop the least recently used sites from memory if all take too much."""
         for name in names:
             size = self._sites[name].site.pages.size
             self._bytes += size - self._sizes.get(name, 0)
@@ -209,7 +209,7 @@ class LearningSession(StoredRules):
             self._drop(next(iter(self._sites)))
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
-        """Give answers to their sites; yield the names of these."""
+        """Pass answers to their sites; yield the names of these sites."""
         identity_of = self._canonicalizer.identity
         answers, self._answers = self._answers, []
         for probe, found in answers:
@@ -227,7 +227,7 @@ class LearningSession(StoredRules):
                 yield name
 
     def _observe(self, site: LearnedSite, identity: str, recorded: RecordedOutcome) -> None:
-        """Give an answer, and the links that are new, to a site."""
+        """Pass an answer and its new links to a site."""
         outcome, identity_of = recorded.outcome, self._canonicalizer.identity
         canonical = None
         for hop, _admitted in recorded.led:
@@ -248,11 +248,11 @@ class LearningSession(StoredRules):
         self.find(outcome.links, recorded.admissions[len(outcome.hops) :])
 
     def find(self, links: Iterable[Candidate], admitted: Iterable[Admission]) -> None:
-        """Note the links that are new: they wait in the queue.
+        """Note the new links, which wait in the queue.
 
         Args:
             links: of a page.
-            admitted: for each of them whether it is new.
+            admitted: the admission of each link, which says whether it is new.
         """
         for link, admission in zip(links, admitted, strict=False):
             if admission.new and admission.replaces is None:
@@ -262,7 +262,7 @@ class LearningSession(StoredRules):
                     self._site(name).site.found(found, admission.row)
 
     def _count_gone(self, url: str, *, missing: bool) -> None:
-        """Remember that a name of a page is gone, or that one leads to it."""
+        """Count that a URL of a page is gone, or reset the count because one leads to it."""
         if (rewritten := self._in_force.rewrite(url)) is not None:
             (self._gone.add if missing else self._gone.found)(rewritten.key)
 
@@ -290,7 +290,7 @@ class LearningSession(StoredRules):
         return done.held, done.released, done.deferred
 
     def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:
-        """Let a rule enter its new state, and notify people; False if rules would form a circle."""
+        """Put a rule in force and notify people; return False if rules would form a circle."""
         said = rule.rewrite
         if rule.state == "active" and FAMILIES[said.family].can_chain:
             others = [other.rewrite for other in self._in_force.known]

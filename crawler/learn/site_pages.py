@@ -1,4 +1,4 @@
-"""The URLs of a site and what they answered, and which of them may be one page. Pure."""
+"""The URLs of a site, their answers, and which of them may be the same page. Pure."""
 
 import zlib
 from collections import OrderedDict
@@ -14,38 +14,38 @@ from canonry.crawler.learn.text.site_text import SiteText
 
 _MOST = 20_000  # URLs of a site that are remembered
 _MOST_BYTES = 2_000_000  # of the blocks of a site that are kept
-_BYTES_OF_URL = 2_000  # about; without its blocks
-PARTNERS = 4  # URLs with which a URL is compared, of those that meet it under one form
-_SIGNED = 8  # URLs that share what their pages say
+_BYTES_OF_URL = 2_000  # approximate, without its blocks
+PARTNERS = 4  # URLs of one loose form that are kept from its start; as many from its end
+_SIGNED = 8  # most URLs that are kept for one sign of their content
 
 
 @dataclass(slots=True)
 class SitePage:
-    """A URL of a site, by its identity, and what it answered."""
+    """A URL of a site and its answers."""
 
     row: int  # in the store; 0: not known
-    parts: Parts  # as its host reads it, which may be otherwise than it is written
+    parts: Parts  # as its host reads it: with ``&`` for ``;``
     answers: list[PageAnswer] = field(default_factory=list)
     has_answered: bool = False
     is_page: bool = False  # 200
     is_gone: bool = False  # 404 or 410
-    names: str | None = None  # as canonical
-    leads: str | None = None  # by a permanent redirect
-    requested: int = 0  # again, for learning alone
-    is_awaited: bool = False  # it was requested again, and has not answered yet
-    signs: tuple[int, ...] = ()  # under which it is filed by what it says
+    names: str | None = None  # the identity that it names as canonical
+    leads: str | None = None  # the target of its permanent redirect
+    requested: int = 0  # how often it was requested for learning alone
+    is_awaited: bool = False  # such a request has not been answered yet
+    signs: tuple[int, ...] = ()  # hashes of its content, under which it is filed
 
 
 class SitePages:
-    """The URLs of a site; those that one rule, or a few, could make one page meet here.
+    """The URLs of a site, indexed so that URLs which may be the same page are found together.
 
     Attributes:
         unsaved: URLs with answers that the store does not have yet.
-        forgotten: rows whose answers are not kept any more.
+        forgotten: rows whose answers were dropped.
     """
 
     def __init__(self, text: SiteText) -> None:
-        """Start with none.
+        """Start without URLs.
 
         Args:
             text: what is known about the text of the site.
@@ -54,9 +54,9 @@ class SitePages:
         self._pages: OrderedDict[str, SitePage] = OrderedDict()
         self._queued: set[str] = set()
         self._forms: dict[int, list[str]] = {}  # by loose form
-        self._signed: dict[int, list[str]] = {}  # by what pages say
-        self._kept: dict[str, None] = {}  # URLs with answers, those first that had theirs first
-        self._bytes = 0  # of these answers
+        self._signed: dict[int, list[str]] = {}  # by sign
+        self._kept: dict[str, None] = {}  # URLs with answers, the oldest first
+        self._bytes = 0  # size of these answers
         self._most_bytes = _MOST_BYTES
         self.unsaved: dict[str, None] = {}
         self.forgotten: list[int] = []
@@ -75,7 +75,7 @@ class SitePages:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory they take."""
+        """The approximate memory that the URLs take, in bytes."""
         return self._bytes + _BYTES_OF_URL * len(self._pages)
 
     def get(self, identity: str) -> SitePage | None:
@@ -88,13 +88,13 @@ class SitePages:
         return known is not None and known.has_answered
 
     def found(self, identity: str, row: int) -> None:
-        """Note a URL that was found, and waits in the queue."""
+        """Note a new URL that waits in the queue."""
         if identity not in self._pages and len(self._pages) < _MOST:
             self._add(identity, row)
             self._queued.add(identity)
 
     def answered(self, identity: str, row: int) -> SitePage:
-        """Return a URL that has answered, or leads elsewhere."""
+        """Mark a URL as answered, by a page or a redirect, and return it."""
         known = self._pages.get(identity) or self._add(identity, row)
         known.row = row or known.row
         known.has_answered = True
@@ -104,15 +104,15 @@ class SitePages:
         return known
 
     def queued(self) -> Iterator[Parts]:
-        """Yield the URLs that wait in the queue, as far as they are known."""
+        """Yield the known URLs that wait in the queue."""
         return (self._pages[identity].parts for identity in self._queued)
 
     def is_queued(self, identity: str) -> bool:
-        """Return True if a URL waits in the queue, as far as is known."""
+        """Return True if a URL is known to wait in the queue."""
         return identity in self._queued
 
     def add_answer(self, identity: str, known: SitePage, answer: PageAnswer) -> None:
-        """Add what a page answered, and learn what changes there by itself."""
+        """Add the answer of a page, and learn which of its text changes by itself."""
         before = known.answers[-1] if known.answers else None
         if len(known.answers) < MOST_ANSWERS:
             known.answers.append(answer)
@@ -122,7 +122,7 @@ class SitePages:
         if answer.encoded is None:
             return
         if before is None:
-            # One page under many queries is one page; pages that differ in their title are several.
+            # The sample counts URLs with the same path and title as one page, whatever their query.
             title = next((b for b in answer.blocks[:8] if not self._text.is_ignored(b)), "")
             page = zlib.crc32(f"{loose_path(known.parts.path)}|{title}".encode())
             self._text.add_page(page, answer.blocks)
@@ -135,7 +135,7 @@ class SitePages:
             self._text.add_repeat(before.blocks, answer.blocks)
 
     def partners(self, identity: str) -> list[str]:
-        """Return URLs that may be the same page, first those that have answered."""
+        """Return URLs that may be the same page; those that have answered come first."""
         known = self._pages[identity]
         met: dict[str, None] = {}
         for form in _forms_of(known.parts):
@@ -146,7 +146,7 @@ class SitePages:
         return sorted(met, key=lambda other: not self._pages[other].has_answered)
 
     def trim(self, needed: Collection[str]) -> None:
-        """Forget the oldest pages, or their answers, where too many are kept; but for some."""
+        """Forget the oldest pages and answers if too many are kept, except the needed ones."""
         if self._bytes > self._most_bytes:
             for identity in [identity for identity in self._kept if identity not in needed]:
                 self._forget_answers(identity, self._pages[identity])
@@ -191,7 +191,7 @@ class SitePages:
         return known
 
     def _signs_of(self, known: SitePage, answer: PageAnswer) -> tuple[int, ...]:
-        """Return what a page is filed under: its bytes, and the first blocks that are its own."""
+        """Return the signs of a page: hashes of its bytes, and of the first blocks of its own."""
         signs = [hash(answer.digest)]  # in an order that is the same in every process
         if self._text.knows_pages:
             own = list(islice((b for b in answer.blocks if self._text.is_own(b)), 2))

@@ -1,4 +1,4 @@
-"""What the store keeps of a site that is learned: its rules with their pairs, and open answers."""
+"""Load and save a learned site: its rules with their pairs, and the answers of its pages."""
 
 from collections.abc import Collection, Iterable
 
@@ -16,8 +16,8 @@ from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.ledger import PastURL, StoredPair
 from canonry.storage.learned.tracked_rule import TrackedRule
 
-_URLS = 4_000  # of a site that are loaded, the latest
-_MOST_COUNTED = 100_000  # of its answers
+_URLS = 4_000  # of a site that are loaded: the latest
+_MOST_COUNTED = 100_000  # answers of a site
 VERDICTS = (PageVerdict.UNKNOWN, PageVerdict.SAME, PageVerdict.DIFFERENT)  # as stored
 
 
@@ -27,11 +27,11 @@ def load(
     canonicalizer: Canonicalizer,
     settings: LearningSettings | None = None,
 ) -> LearnedSite:
-    """Return what the store knows of a site.
+    """Load a site from the store.
 
     Args:
         connection: in a transaction.
-        name: of the site, without ``www.`` before it.
+        name: of the site, without ``www.``.
         canonicalizer: makes identities, without learned rules.
         settings: of learning; None for the defaults.
     """
@@ -59,7 +59,7 @@ def load(
 
 
 def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> None:
-    """Add a URL to what is known of a site."""
+    """Add a stored URL to a site."""
     identity = canonicalizer.identity(past.url)
     if past.state == State.QUEUED:
         site.pages.found(identity, past.row)
@@ -74,7 +74,7 @@ def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> 
 def evidence_of(
     connection: Connection, stored: Collection[TrackedRule]
 ) -> Collection[RuleEvidence]:
-    """Return rules of the store with their evidence, in their order."""
+    """Return stored rules with their evidence, in the given order."""
     found = {
         rule.id: RuleEvidence(
             rule.rewrite,
@@ -102,11 +102,11 @@ def evidence_of(
 
 
 def save(connection: Connection, site: LearnedSite, now: float) -> None:
-    """Save the rules of a site whose evidence has changed, and the answers that are still needed.
+    """Save the rules of a site whose evidence has changed, and its new answers.
 
     Args:
         connection: in a writing transaction.
-        site: it.
+        site: the site to save.
         now: seconds since 1970.
     """
     rules = site.rules.values()
@@ -128,11 +128,11 @@ def save(connection: Connection, site: LearnedSite, now: float) -> None:
 
 
 def save_rules(connection: Connection, rules: Collection[RuleEvidence], now: float) -> None:
-    """Save rules, and those of their pairs that the store does not have so.
+    """Save rules, and those of their pairs that have changed.
 
     Args:
         connection: in a writing transaction.
-        rules: they.
+        rules: the rules to save.
         now: seconds since 1970.
     """
     rule_rows.put(connection, [as_stored(rule, now) for rule in rules])
@@ -161,7 +161,7 @@ def as_stored(rule: RuleEvidence, now: float) -> TrackedRule:
 
 
 def _unsaved_of(rule: RuleEvidence, now: float) -> Iterable[StoredPair]:
-    """Yield the pairs of a rule that the store does not have so."""
+    """Yield the pairs of a rule that have changed since the last save."""
     for pair in rule.unsaved:
         judged = rule.pairs[pair]
         verdict = VERDICTS.index(judged.verdict)

@@ -1,4 +1,4 @@
-"""Standing: what is missing until a rule acts, or what would end it, in one sentence. Pure."""
+"""Say in one sentence what a rule still needs to become active, or what would end it. Pure."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil
@@ -19,18 +19,18 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings.learning_settings import LearningSettings, defaults
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
-_NAMED = 2  # URLs in a sentence
+_NAMED = 2  # most URLs in a sentence
 
 
 class Standing(NamedTuple):
-    """Where a rule stands, for people and in numbers: pages, each with all of its names."""
+    """Where a rule stands: a sentence for people, and counts of pages."""
 
     sentence: str
-    is_doomed: bool  # it acts, and will be revoked, as its evidence speaks against it
+    is_doomed: bool  # it is in force, but its evidence will revoke it
     found: ClassTally
-    needed: int  # pages that are the same, before it acts ...
+    needed: int  # same pages by content, before it acts ...
     needed_by_own_word: int  # ... or by redirects and canonical links
-    may_be_unknown: int  # of the pages, beside those that are the same now
+    may_be_unknown: int  # how many pages may be unknown when it becomes active
 
 
 def standing_of(
@@ -38,7 +38,7 @@ def standing_of(
     against: RuleEvidence | None = None,
     settings: LearningSettings | None = None,
 ) -> Standing:
-    """Return where a rule stands.
+    """Return the standing of a rule.
 
     Args:
         rule: with its pairs.
@@ -65,18 +65,18 @@ def standing_of(
 
 
 def oriented(rewrite: Rewrite, pair: URLPair) -> URLPair:
-    """Return a pair with the URL first that a rule changes; if it changes both, as it is."""
+    """Return a pair with the URL first that a rule changes; unchanged if it changes both."""
     one, other = (Parts.of(url) for url in pair)
     is_turned = act(rewrite, one) is one and act(rewrite, other) is not other
     return (pair[1], pair[0]) if is_turned else pair
 
 
 def _active(rule: RuleEvidence, left: int) -> str:
-    """Return what would end a rule that acts.
+    """Return a sentence about a rule in force: what would end it.
 
     Args:
-        rule: it.
-        left: so many more pages that are others end it.
+        rule: the rule.
+        left: how many more different pages end it.
     """
     found = rule.tally
     does = "It acts" if rule.state == "active" else "It holds nothing new"
@@ -92,7 +92,7 @@ def _active(rule: RuleEvidence, left: int) -> str:
 
 
 def _revoked(rule: RuleEvidence) -> str:
-    """Return why a rule was revoked."""
+    """Return a sentence that says why a rule was revoked."""
     different = rule.tally.different
     if not different:
         return "Revoked, though no page is known to be another: by people, or an earlier version"
@@ -100,7 +100,7 @@ def _revoked(rule: RuleEvidence) -> str:
 
 
 def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningSettings) -> str:
-    """Return what is missing until a rule acts: the first of what the decision asks for."""
+    """Return a sentence about a candidate: the first requirement that it does not meet."""
     found, said = rule.tally, rule.rewrite
     start = "It does not act"
     if found.different:
@@ -139,17 +139,17 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningS
 
 
 def _others(rule: RuleEvidence, number: int, *, seem: bool = False) -> str:
-    """Return how many pages are others, or seem so, with the URLs of some."""
+    """Return a phrase: how many pages are different, or seem so, with some of their URLs."""
     one, several = ("seems to be", "seem to be") if seem else ("turned out to be",) * 2
     what = f"1 page {one} another" if number == 1 else f"{number:,} pages {several} others"
-    # A pair for each page; those first that no answer can change.
+    # One pair for each page; the final ones come first.
     found = sorted(rule.pairs.items(), key=lambda item: not item[1].is_final)
     by_page = {p.key: urls for urls, p in reversed(found) if p.verdict is PageVerdict.DIFFERENT}
     return what + _named(rule.rewrite, list(by_page.values())[::-1])
 
 
 def _named(rewrite: Rewrite, pairs: Sequence[URLPair]) -> str:
-    """Return the URLs of some pairs: of each, the one that the rule changes."""
+    """Return the URLs that a rule changes in some pairs, in parentheses."""
     urls: Iterable[str] = (oriented(rewrite, pair)[0] for pair in pairs[:_NAMED])
     return f" ({', '.join(urls)})" if pairs else ""
 

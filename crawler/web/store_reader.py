@@ -13,7 +13,7 @@ from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.reading import report
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.sqlite_engine import standing
+from canonry.storage.sql.sqlite_engine import file_version
 
 _THREADS = 2  # viewers wait for each other rather than slow the crawl
 
@@ -40,7 +40,9 @@ class StoreReader:
 
     def _read(self, view: Callable[[Connection], _T]) -> _T:
         engine = self._open()
-        if standing(engine.url) is not None:  # a file that we cannot lock: look whether it changes
+        if (
+            file_version(engine.url) is not None
+        ):  # no lock: see if it changes
             with report.reading(self._url) as connection:
                 return view(connection)
         try:

@@ -13,7 +13,7 @@ from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import change_rows, rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases
-from canonry.storage.sql.transitions import QUEUED, Standing, Transition
+from canonry.storage.sql.transitions import QUEUED, StateReason, Transition
 
 _CHANGE = "UPDATE url_rows SET priority = {1} WHERE priority = {0} AND id"
 _DEFER = _CHANGE.format(ORDINARY, ALIAS)
@@ -50,7 +50,7 @@ def restore(connection: Connection, rows: Iterable[int]) -> None:
     change_rows(connection, _RESTORE, list(rows))
 
 
-def replace(connection: Connection, by: Sequence[tuple[int, int]], standing: Standing) -> None:
+def replace(connection: Connection, by: Sequence[tuple[int, int]], after: StateReason) -> None:
     """Replace queued representatives: take them out of the queue.
 
     The new representatives also represent the URLs that the old ones did.
@@ -58,9 +58,9 @@ def replace(connection: Connection, by: Sequence[tuple[int, int]], standing: Sta
     Args:
         connection: in a transaction that holds the write lock.
         by: the rows of queued URLs, each with the row that represents its class now.
-        standing: the new state and reason of the replaced URLs.
+        after: the new state and reason of the replaced URLs.
     """
     found = rows_of(connection, _QUEUED_OF, [old for old, _new in by])
-    moved = {row: Transition(host, depth, QUEUED, standing) for row, host, depth in found}
+    moved = {row: Transition(host, depth, QUEUED, after) for row, host, depth in found}
     transitions.move(connection, moved)
     _LEAD.run_many(connection, [{"old": old, "new": new} for old, new in by])

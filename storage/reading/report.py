@@ -19,7 +19,7 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine, shown
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, pages, rules, urls
-from canonry.storage.sql.sqlite_engine import standing
+from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
@@ -34,7 +34,7 @@ def reading(url: str) -> Iterator[Connection]:
         StoreError: if there is no store, or it has another schema.
     """
     engine = open_engine(url, read_only=True)
-    before = standing(engine.url)
+    before = file_version(engine.url)
     try:
         with explaining(engine), engine.begin() as connection:
             with naming(engine):
@@ -42,7 +42,7 @@ def reading(url: str) -> Iterator[Connection]:
             yield connection
     finally:
         engine.dispose()
-    if before != standing(engine.url):
+    if before != file_version(engine.url):
         raise StoreError(
             f"store {shown(engine.url)}: it was changed while it was read; read it again"
         )

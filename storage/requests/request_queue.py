@@ -21,7 +21,12 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.requests.request_tables import RequestState, fingerprints, requests
+from canonry.storage.requests.request_tables import (
+    RequestState,
+    fingerprints,
+    request_workers,
+    requests,
+)
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.prepared import Prepared
@@ -303,3 +308,21 @@ def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
     ).rowcount
     connection.execute(theirs.where(_c.standing == RequestState.DONE).values(owner=heir))
     return number
+
+
+def beat(connection: Connection, name: str, now: float) -> None:
+    """Write that a worker is alive."""
+    new = upsert(connection.dialect.name, request_workers).values(name=name, seen_at=now)
+    connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"seen_at": now}))
+
+
+def silent(connection: Connection, names: Sequence[str], since: float) -> set[str]:
+    """Return the workers that gave no sign of life since a moment, in seconds since 1970."""
+    its = request_workers.c
+    alive = select(its.name).where(its.name.in_(names), its.seen_at > since)
+    return set(names) - set(connection.scalars(alive))
+
+
+def leave(connection: Connection, names: Sequence[str]) -> None:
+    """Forget workers that have ended."""
+    connection.execute(delete(request_workers).where(request_workers.c.name.in_(names)))

@@ -10,7 +10,7 @@ from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, hosts, url_rows
-from canonry.storage.sql.transitions import Transition, standing
+from canonry.storage.sql.transitions import Transition, state_reason
 
 _ANSWERED = frozenset({State.FETCHED, State.REDIRECTED})
 # Built once: building a statement takes longer than running it.
@@ -59,7 +59,7 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
         outcome = outcomes[wanted[row]]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
-            settled[row] = Transition(host_id, depth, standing(state, reason), after)
+            settled[row] = Transition(host_id, depth, state_reason(state, reason), after)
             in_flight += [row] * (state == State.HELD and reason == LEARNED)
         elif state == State.QUEUED:  # else it was held meanwhile, and is not retried
             postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, se
 from canonry.storage.rows.urls import GIVEN
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.schema import State, url_rows, urls
-from canonry.storage.sql.transitions import QUEUED, Transition, standing
+from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
 _by_robots = and_(urls.c.state == State.HELD, urls.c.reason == "robots")
@@ -82,7 +82,7 @@ def review(
         for row in rows:
             reason = reason_to_hold(row.url, row.depth, row.hops)
             if (reason is None) == (state is State.HELD):
-                before = standing(state, row.reason)
+                before = state_reason(state, row.reason)
                 then = QUEUED if reason is None else (State.HELD, reason)
                 moved[row.id] = Transition(row.host_id, row.depth, before, then)
         transitions.move(connection, moved)

@@ -194,7 +194,7 @@ def _read_only(url: URL, mode: str) -> Engine:
     return engine
 
 
-def standing(url: URL) -> tuple[int, int] | None:
+def file_version(url: URL) -> tuple[int, int] | None:
     """Return change time and size of a file that is read without locks; None for all others."""
     file = file_of(url)
     if file is None or "immutable" not in _mode(file):

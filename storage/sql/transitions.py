@@ -11,12 +11,12 @@ from canonry.storage.sql.bulk import change_rows
 from canonry.storage.sql.prepared import Prepared, execute_many
 from canonry.storage.sql.schema import State, hosts
 
-Standing: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
-QUEUED: Standing = (State.QUEUED, None)
+StateReason: TypeAlias = tuple[State, str | None]  # a state, and the reason if held or failed
+QUEUED: StateReason = (State.QUEUED, None)
 
 
-def standing(state: int, reason: str | None) -> Standing:
-    """Return the standing of a row; the reason for which a queued URL waits is not counted."""
+def state_reason(state: int, reason: str | None) -> StateReason:
+    """Return the state and reason of a row; why a queued URL waits is not counted."""
     return QUEUED if state == State.QUEUED else (State(state), reason)
 
 
@@ -25,8 +25,8 @@ class Transition(NamedTuple):
 
     host_id: int
     depth: int
-    before: Standing | None  # None: the URL is new
-    after: Standing
+    before: StateReason | None  # None: the URL is new
+    after: StateReason
 
 
 # Without SQLAlchemy's work for each parameter.
@@ -84,20 +84,20 @@ def count(connection: Connection, transitions: Mapping[Transition, int]) -> None
         connection: in the transaction that writes the rows.
         transitions: how many URLs made each.
     """
-    standings: Counter[Standing] = Counter()
+    totals: Counter[StateReason] = Counter()
     depths: Counter[int] = Counter()
     pending: Counter[int] = Counter()
     for (host_id, depth, before, after), number in transitions.items():
         queued = 0
         if before is not None:
-            standings[before] -= number
+            totals[before] -= number
             queued -= number * (before == QUEUED)
-        standings[after] += number
+        totals[after] += number
         queued += number * (after == QUEUED)
         depths[depth] += queued
         pending[host_id] += queued
     changes: Counter[counts.Counted] = Counter()
-    for (state, reason), more in standings.items():
+    for (state, reason), more in totals.items():
         changes[counts.url(state, reason)] += more
     for depth, more in depths.items():
         changes[counts.level(depth)] += more

@@ -6,7 +6,7 @@ import time
 from sqlalchemy import Connection
 
 from canonry.crawler.run.job.lease_owners import has_ended, own_name
-from canonry.storage.requests import request_queue, request_workers
+from canonry.storage.requests import request_queue
 
 _BEAT = 20.0  # seconds between two signs of life
 _SILENT = 120.0  # seconds without one, after which a worker's requests go to others
@@ -26,22 +26,22 @@ class WorkerLife:
         """Give a sign of life now and then."""
         now = time.time()
         if now - self._beat_at > _BEAT:
-            request_workers.beat(connection, self.name, now)
+            request_queue.beat(connection, self.name, now)
             self._beat_at = now
 
     def reclaim(self, connection: Connection) -> int:
         """Take over from workers that have ended; return how many requests were in flight."""
         self.beat(connection)
         names = [name for name in request_queue.owners(connection) if name not in _alive]
-        silent = request_workers.silent(connection, names, time.time() - _SILENT)
+        silent = request_queue.silent(connection, names, time.time() - _SILENT)
         dead = [name for name in names if name in silent or _is_over(name)]
-        request_workers.leave(connection, dead)
+        request_queue.leave(connection, dead)
         return request_queue.reclaim(connection, dead, self.name)
 
     def leave(self, connection: Connection) -> None:
         """Put what is in flight back in the queue."""
         request_queue.reclaim(connection, [self.name], self.name)
-        request_workers.leave(connection, [self.name])
+        request_queue.leave(connection, [self.name])
 
     def end(self) -> None:
         """Let others of this process take over what it may have left."""

@@ -155,17 +155,17 @@ def crawl(
     for sentence in warnings_for(find_policy(settings.crawl.policy)):
         render.notify(f"canonry: {sentence}")
     listed, cuts = read_lists(seed_lists)
-    standing = Progress()
+    latest = Progress()
     watched = LiveCrawl()
 
     def update(progress: Progress) -> None:
-        nonlocal standing
-        standing = progress
+        nonlocal latest
+        latest = progress
         watched.update(progress)
         display(progress)
 
     with (
-        listening.served(settings.crawl.metrics, store, lambda: standing),
+        listening.served(settings.crawl.metrics, store, lambda: latest),
         serving.served(store, serve, watched, render.notify),
         live.shown(store, settings.crawl.max_pages) as display,
     ):

@@ -1,1 +1,1 @@
-"""The rules of a store: which are in force, what they make of URLs, and how people change them."""
+"""The rules of a store: infer them, apply those in force, and change them."""

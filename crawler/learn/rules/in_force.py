@@ -1,4 +1,4 @@
-"""The rules in force in a store: what they make of URLs, for all who admit URLs."""
+"""The rules in force in a store, and the URLs that they rewrite."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
@@ -20,14 +20,14 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.learned.tracked_rule import IN_FORCE
 from canonry.storage.sql.schema import hosts
 
-_REMEMBERED = 65_536  # several rules that were looked up together
-SOURCE = "the rules of the store"  # what errors call them
+_REMEMBERED = 65_536  # combinations of rules
+SOURCE = "the rules of the store"  # the name that errors show
 
 
 class RulesInForce:
     """The active rules of a store, and the suspended ones. Immutable.
 
-    Active rules hold new URLs. Suspended rules hold no new ones, but those that they held stay.
+    Active rules hold new URLs. Suspended rules hold no new ones, but keep those that they held.
     """
 
     def __init__(self, rules: Iterable[LearnedRule], canonicalizer: Canonicalizer) -> None:
@@ -51,13 +51,13 @@ class RulesInForce:
 
     @property
     def known(self) -> Collection[LearnedRule]:
-        """The rules, in their own states."""
+        """The active and suspended rules, in their own states."""
         return self._known.values()
 
     def with_changes(self, changed: Iterable[LearnedRule]) -> "RulesInForce":
-        """Return the rules in force after some rules have changed, or are new.
+        """Return the rules in force after some were changed or added.
 
-        That takes a small part of the time in which all are loaded, and there may be thousands.
+        This is much faster than loading all of them; there may be thousands.
 
         Args:
             changed: in any state.
@@ -79,13 +79,13 @@ class RulesInForce:
     def refreshed(
         self, connection: Connection, states: Mapping[str, Mapping[str, str]]
     ) -> "RulesInForce":
-        """Return the rules in force in a store, of which only those are read that have changed.
+        """Return the rules in force in a store; read only those that have changed.
 
-        Those for subdomains are read, too: somebody may have changed their exceptions.
+        Rules for subdomains are always read, since their exceptions may have changed.
 
         Args:
             connection: of the store.
-            states: there, by host and by id of a rule.
+            states: of the stored rules, by host and by rule id.
         """
         stored = {
             name: state
@@ -109,9 +109,9 @@ class RulesInForce:
     def around(
         cls, connection: Connection, canonicalizer: Canonicalizer, *sites: str
     ) -> "RulesInForce":
-        """Return the rules in force that may change the URLs of sites, read by an index.
+        """Return the rules in force that may change the URLs of some sites, read by an index.
 
-        These are the rules of the sites and of their domains, and of those to which they move them.
+        They are the rules of the sites, of their domains, and of hosts that rules move them to.
         """
         found: list[LearnedRule] = []
         seen: set[str] = set()
@@ -143,9 +143,9 @@ class RulesInForce:
         return rule is not None and rule.subdomains
 
     def about(self, site: str) -> list[LearnedRule]:
-        """Return the active and suspended rules that cover a site, or move others to it.
+        """Return the active and suspended rules that cover a site, or move other hosts to it.
 
-        Active ones are among `active`, suspended ones are not; their own state says active.
+        All of them say that they are active; only `active` tells them apart.
         """
         both = self._active_or_suspended
         return [*both.on(site), *self._moving.get(site, ())]
@@ -199,9 +199,7 @@ class RulesInForce:
     def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
         """Return the known hosts whose classes a rule may change: its own, and those joined to it.
 
-        Rules that move hosts join them: a class is that of the last one's identity.
-
-        The store knows hosts without their ports, so these are all ports of a site's host.
+        Rules that move hosts join them. Ports are left out, because the store knows hosts without.
         """
         found = {said.host}
         if said.subdomains:
@@ -220,7 +218,7 @@ class RulesInForce:
 
 
 def _by_target(rules: RuleSet) -> dict[str, list[LearnedRule]]:
-    """Return the active rules that move hosts, by the host to which they do."""
+    """Return the active rules that move hosts, by the host to which they move URLs."""
     moving: dict[str, list[LearnedRule]] = {}
     for rule in rules.active:
         if FAMILIES[rule.family].moves_host:
@@ -229,18 +227,18 @@ def _by_target(rules: RuleSet) -> dict[str, list[LearnedRule]]:
 
 
 def _as_active(rule: LearnedRule) -> LearnedRule:
-    """Return a rule that is in force as if it were active; others as they are."""
+    """Return a rule in force as active; return others unchanged."""
     return replace(rule, state="active") if rule.state in IN_FORCE else rule
 
 
 def _with_domains(site: str) -> set[str]:
-    """Return a site and the domains that it is in, of two labels or more."""
+    """Return a site and its parent domains of two labels or more."""
     labels = site.split(".")
     return {site} | {".".join(labels[start:]) for start in range(1, len(labels) - 1)}
 
 
 class StoredRules:
-    """The rules of a store for jobs that do not learn: they hold URLs, and test nothing."""
+    """The rules of a store for jobs that do not learn: rules hold URLs, and are not tested."""
 
     def __init__(self, canonicalizer: Canonicalizer) -> None:
         """Start without rules; the first transaction loads them.
@@ -250,7 +248,7 @@ class StoredRules:
         """
         self._canonicalizer = canonicalizer
         self._in_force = RulesInForce((), canonicalizer)
-        self._generation: int | None = None  # of the rules; None if it is not known
+        self._generation: int | None = None  # of the loaded rules; None: not loaded
 
     def refresh(self, connection: Connection) -> None:
         """Load the rules of the store, if they have changed."""
@@ -279,11 +277,11 @@ class StoredRules:
         return self._in_force.rewrite(url)
 
     def is_verified(self, rewritten: Rewritten, now: float) -> bool:
-        """Return False: nothing is fetched to test rules."""
+        """Return False, since nothing is fetched to test rules."""
         del rewritten, now
         return False
 
     def is_gone(self, rewritten: Rewritten) -> bool:
-        """Return False: what answered is not remembered."""
+        """Return False, since gone URLs are not counted here."""
         del rewritten
         return False

@@ -1,4 +1,4 @@
-"""Infer from two URLs that were found equal which rewrites would explain it, if any. Pure."""
+"""Infer the rewrites that explain why two URLs are equal, if any do. Pure."""
 
 import re
 from collections import Counter
@@ -21,16 +21,16 @@ from canonry.canon.syntax import Parts, query
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.learn.rules.loose_forms import loose_path
 
-# Segments and labels that say who may see a page, or in which language. A redirect to one says
-# nothing about which URLs are equal: tomorrow, or from another country, it leads elsewhere.
+# Path segments and host labels of walls. A redirect to one says nothing about which URLs are equal:
+# tomorrow, or from another country, it leads elsewhere.
 _WALL = re.compile(
     r"log-?in|sign-?in|log-?on|auth|oauth2?|sso|saml|accounts?|consent|cookies?|gdpr|privacy-wall|"
     r"captcha|challenge|verify|register|subscribe|paywall|maintenance|error|404|status|unavailable",
     re.IGNORECASE,
 )
-_MOST_PARAMETERS = 3  # in a path: of more, none is looked at
+_MOST_PARAMETERS = 3  # in a path, of which rewrites are tried
 _LOCALE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?", re.IGNORECASE)
-_MOST_NAMES = 6  # of parameters in which two URLs differ
+_MOST_NAMES = 6  # parameters in which two URLs may differ
 
 
 def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
@@ -58,7 +58,7 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
             return ()
         found += rewrites
     if {"host-alias", "path-prefix"} <= {rewrite.family for rewrite in found}:
-        return ()  # only file names match: a file of the same name elsewhere is no proof
+        return ()  # on another host, an equal file name is no proof
     return tuple(found)
 
 
@@ -79,7 +79,7 @@ def _of_hosts(source: Parts, target: Parts) -> list[Rewrite] | None:
 def _is_elsewhere(old: str, new: str) -> bool:
     """Return True if two host names look like one site for two countries or languages.
 
-    That is one name under the suffixes of two countries, or with an added label for a language.
+    They have one name under two country suffixes, or an added label for a language.
     """
     here, there = old.split("."), new.split(".")
     if _LOCALE.fullmatch(there[0]) and there[1:] in (here, here[1:]):  # example.com, de.example.com
@@ -159,7 +159,7 @@ def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
 
 
 def _tidied_prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
-    """Return the rewrites for a moved directory, if the source has other flaws, too."""
+    """Return the rewrites for a moved directory, together with slashes or a default document."""
     slashes, parts = Rewrite(site_of(source), "double-slash"), source
     found = [slashes] if (parts := act(slashes, source)) is not source else []
     prefix = _prefix(parts, target) if found else None
@@ -188,11 +188,11 @@ def _of_queries(source: Parts, target: Parts) -> list[Rewrite] | None:
 def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrites that explain why two URLs have the same content, in either order.
 
-    Of the two directions, the one that makes URLs shorter is preferred. Their parameters are the
-    same, but for their order.
+    The direction that makes URLs shorter is tried first. The parameters of both URLs are the same,
+    except for their order.
     """
     first, second = sorted((one, other), key=lambda parts: (-len(str(parts)), str(parts)))
-    if one[:5] == other[:5] and one.fragment == other.fragment:  # on some sites, nearly all pages
+    if one[:5] == other[:5] and one.fragment == other.fragment:  # a fast path
         order = Rewrite(site_of(first), "parameter-order")
         return (order,) if first != second and act(order, first) == act(order, second) else ()
     found = _differing_path_parameter(first, second)
@@ -215,7 +215,7 @@ def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
 
 
 def as_read(parts: Parts) -> Parts:
-    """Return a URL as its host reads it: ``;`` between parameters is ``&``, where it is written."""
+    """Return a URL as its host reads it: with ``&`` instead of ``;`` between parameters."""
     return act(separator_of(parts), parts) if ";" in (parts.query or "") else parts
 
 
@@ -225,9 +225,9 @@ def separator_of(parts: Parts) -> Rewrite:
 
 
 def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite:
-    """Return what a rule about a parameter says beside the others of two URLs.
+    """Return a rule about a parameter, limited to URLs with the other parameters of two URLs.
 
-    It is the rule itself where there are no others, or not the same, or it says something else.
+    Return the rule itself if these have no other parameters, or not the same, or it is another rule.
     """
     here, there = ({*query.names(parts.query or "")} - {rewrite.old, ""} for parts in (one, other))
     if not here or here != there or rewrite.family != "parameter-anywhere":
@@ -236,13 +236,13 @@ def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite:
 
 
 def rules_between(one: Parts, other: Parts, *, led: bool = False) -> tuple[Rewrite, ...]:
-    """Return the rules that together make two URLs one, each about one thing; () if none do.
+    """Return the rules that together make two URLs equal, each about one thing; () if none do.
 
     Args:
         one: an identity.
         other: another one.
-        led: True if the first leads to the second by the site's own word; then that is the
-            direction in which rules of hosts and paths change URLs.
+        led: True if the first leads to the second by the site's own word; this gives rules about
+        hosts and paths their direction.
     """
     site = site_of(one)
     if not (is_site(site) and is_site(site_of(other))) or one == other:
@@ -265,14 +265,14 @@ def rules_between(one: Parts, other: Parts, *, led: bool = False) -> tuple[Rewri
 
 
 def _kept(parts: Parts, names: list[str]) -> tuple[Parts, list[str]]:
-    """Return what is left of a URL without some parameters."""
+    """Return a URL without its query, and the fields that are left without some parameters."""
     fields = query.fields(parts.query) if parts.query else ()
     kept = [field for field in fields if query.name(field) not in names]
     return parts.with_query(None), kept
 
 
 def _differing(one: Parts, other: Parts) -> list[str]:
-    """Return the names of the parameters that two queries do not have with the same values."""
+    """Return the names of the parameters whose values differ between two queries."""
     if one.query == other.query:
         return []
     here, there = (query.fields(parts.query) if parts.query else [] for parts in (one, other))
@@ -283,7 +283,7 @@ def _differing(one: Parts, other: Parts) -> list[str]:
 
 
 def opposite(rewrite: Rewrite) -> Rewrite:
-    """Return the rule that undoes what a rule does; the rule itself if none does."""
+    """Return the rule that undoes a rule; the rule itself if there is none."""
     if rewrite.family == "www":
         return replace(rewrite, host=rewrite.new, new=rewrite.host)
     turned = {"slash": "bare", "bare": "slash"}.get(rewrite.new, "")
@@ -293,7 +293,7 @@ def opposite(rewrite: Rewrite) -> Rewrite:
 
 
 def sections_of(path: str) -> Iterator[str]:
-    """Yield the part of a site to which a path belongs: its first directory, and the whole."""
+    """Yield the parts of a site to which a path belongs: the whole, and its first directory."""
     yield "/"
     end = path.find("/", 1)
     if end > 0:

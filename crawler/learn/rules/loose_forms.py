@@ -1,7 +1,7 @@
-"""Loose forms: under which URLs meet that one learned rule, or a few, could make equal. Pure.
+"""Loose forms: keys that URLs share if a few learned rules could make them equal. Pure.
 
 A loose form ignores all that rules may change, so it proves nothing: it only says that two URLs are
-worth comparing. URLs that only a host alias or a moved directory could make equal do not meet.
+worth comparing. Host aliases and moved directories are not covered.
 """
 
 import re
@@ -12,7 +12,7 @@ from canonry.canon.learned import INDEX_FILE, INDEX_INITIALS, SESSION_SEGMENT, s
 from canonry.canon.syntax import Parts, query
 
 _MOST_NAMES = 6
-_MOST_KEPT = 1  # where several are dropped
+_MOST_KEPT = 1  # parameters that stay where several are dropped
 _PARAMETERS = re.compile(r";[^/]*")  # of segments (RFC 3986 section 3.3)
 _SLASHES = re.compile(r"//+")
 
@@ -30,7 +30,7 @@ def loose_forms(parts: Parts) -> tuple[str, ...]:
         return ()
     if not parts.query:
         return (base,)
-    if "&" not in parts.query:  # as in what follows, for one field
+    if "&" not in parts.query:  # a fast path for one field
         return f"{base}?{parts.query}", base
     fields = sorted(query.fields(parts.query))
     named = [(query.name(field), field) for field in fields]
@@ -46,7 +46,7 @@ def loose_forms(parts: Parts) -> tuple[str, ...]:
 
 
 def loose_base(parts: Parts) -> str | None:
-    """Return what all loose forms begin with, and the only one of a URL without a query.
+    """Return the start of all loose forms, which is the only one of a URL without a query.
 
     It is None if no rule can be about its site.
     """
@@ -55,7 +55,7 @@ def loose_base(parts: Parts) -> str | None:
 
 
 def without_www(site: str) -> str:
-    """Return a site without ``www.`` before its name, however often."""
+    """Return a site without ``www.`` before its name, even if repeated."""
     while site.startswith("www."):
         site = site[4:]
     return site
@@ -69,7 +69,7 @@ def _kept_of_several(names: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def loose_path(path: str) -> str:
-    """Return a path without what rules may change in it, but for moved directories."""
+    """Return a path without all that rules may change in it, except for moved directories."""
     if "/(" in path:
         path = SESSION_SEGMENT.sub("", path)
     path = path.lower()
@@ -86,8 +86,8 @@ def loose_path(path: str) -> str:
 
 
 def loose_name(path: str) -> str:
-    """Return what a path names, apart from where it lies: the last segment of its loose form.
+    """Return the last segment of a path's loose form.
 
-    No rule makes two paths equal that name different things.
+    No rule makes two paths equal that differ in it.
     """
     return loose_path(path).rpartition("/")[2]

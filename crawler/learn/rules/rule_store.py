@@ -1,4 +1,4 @@
-"""Changes of the rules in a store: activate, revoke, import; for crawls and for the command."""
+"""Change the rules in a store: publish, revoke, import and reinstate them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
 
 
 def find(connection: Connection, prefix: str) -> TrackedRule:
-    """Return the rule with an id, or with an id that begins like this.
+    """Return the rule whose id begins with a prefix.
 
     Raises:
         StoreError: if there is none, or more than one.
@@ -50,15 +50,15 @@ def publish(
     is_verified: Callable[[RulesInForce, Rewritten], bool] = lambda _rules, _rewritten: False,
     known: RulesInForce | None = None,
 ) -> tuple[RulesInForce, Rekeyed]:
-    """Apply rules whose state was saved in this transaction to the known URLs.
+    """Apply rules to the known URLs, after their state was saved in the same transaction.
 
     Args:
         connection: of that transaction.
-        changed: what the rules say whose state changed.
+        changed: the rules whose state changed.
         canonicalizer: makes identities, without learned rules.
         now: seconds since 1970.
-        is_verified: returns True for URLs to fetch although rules could spare them.
-        known: the rules that are in force now, if they are at hand.
+        is_verified: returns True for URLs to fetch as tests, although rules could hold them.
+        known: the rules that are in force now, if already loaded.
 
     Returns:
         The rules that are in force now, and what became of the known URLs.
@@ -76,7 +76,7 @@ def publish(
         now,
         partial(is_verified, in_force),
     )
-    # Of a rule for subdomains, more than these hosts are known; when it changes, all of them are.
+    # A rule for subdomains covers more than these hosts, unless it is one of those that changed.
     spared = {name: n for name, n in done.spared.items() if not in_force.is_wide(name)}
     own = {rewrite.id: done.spared.get(rewrite.id, 0) for rewrite in rewrites}
     rule_rows.set_spared(connection, spared | own)
@@ -105,16 +105,16 @@ def revoke(
 
 
 class Overruled(NamedTuple):
-    """What an import says otherwise than a store did."""
+    """Counts of the stored states that an import overrules."""
 
-    withdrawn: int  # rules that were revoked, and are not any more
-    deactivated: int  # rules that were active, and are not any more
+    withdrawn: int  # revoked rules that are no longer revoked
+    deactivated: int  # active rules that are no longer active
 
 
 def overruled(
     connection: Connection, rules: Iterable[LearnedRule], *, trial: bool = False
 ) -> Overruled:
-    """Return what an import of rules will overrule; see `import_rules`."""
+    """Count the stored states that an import of rules will overrule; see `import_rules`."""
     withdrawn = deactivated = 0
     given = {rule.id: _state_of(rule, trial=trial) for rule in rules}
     for known in rule_rows.with_ids(connection, given):
@@ -137,7 +137,7 @@ def import_rules(
     *,
     trial: bool = False,
 ) -> Rekeyed:
-    """Import rules into a store; they replace its state and evidence of the same rules.
+    """Import rules into a store; their states and counts replace those of the same rules there.
 
     Args:
         connection: in a transaction that holds the write lock.
@@ -162,7 +162,7 @@ def import_rules(
 def _imported(
     known: TrackedRule | None, given: LearnedRule, now: float, *, trial: bool
 ) -> TrackedRule:
-    """Return a rule as it is stored when it is imported."""
+    """Return the row to store for an imported rule."""
     rule = known or TrackedRule(given.rewrite)
     evidence = given.evidence
     rule.agree, rule.disagree = evidence.agree, evidence.disagree
@@ -189,7 +189,7 @@ def reinstate(
     *,
     trial: bool = False,
 ) -> Rekeyed:
-    """Bring back a rule that was revoked; its evidence stays, for and against.
+    """Reinstate a revoked rule; its evidence stays, for and against.
 
     Args:
         connection: in a transaction that holds the write lock.

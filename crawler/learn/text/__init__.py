@@ -1,1 +1,1 @@
-"""What pages say: blocks of text, what stays of them on a site, and the one comparison."""
+"""The text of pages: its blocks, which of them are stable on a site, and the comparison."""

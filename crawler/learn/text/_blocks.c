@@ -1,7 +1,7 @@
-/* The compiled reading of a page's blocks.
+/* Reads the blocks of a page; the compiled twin of plain_blocks.py.
  *
- * It gives, byte for byte, what plain_blocks.py gives, which also says what a block is;
- * tests/crawler/learn/text/test_blocks.py compares the two. Time is linear in the length.
+  * Both return the same bytes; plain_blocks.py says what a block is, and
+  * tests/crawler/learn/text/test_blocks.py compares the two. Time is linear in the length.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,13 +10,13 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 1 }; /* has to equal VERSION in plain_blocks.py: raise both when what it gives changes */
+enum { VERSION = 1 }; /* equals VERSION in plain_blocks.py; raise both when the output changes */
 enum { MOST = 4096, DEPTH = 6, MOST_OPEN = 64, WORDS = 16, LONG = 48, NAME = 12 };
 
 static const uint64_t M = 0x9E3779B97F4A7C15u;
 
 typedef struct {
-    byte name[NAME]; /* lower case; longer names are told apart by their hash */
+    byte name[NAME]; /* lower case; longer names are distinguished by their hash */
     int length;
     uint64_t tag, mixed; /* hashes of the name, and of name and class */
 } Element;
@@ -27,7 +27,7 @@ typedef struct {
     int depth;
     int is_plain, in_lines; /* 1: the end of a line ends a block */
     uint64_t place, rest;
-    const byte *no_quote[2]; /* from here on, no such quote follows any more */
+    const byte *no_quote[2]; /* no such quote follows after this point */
     uint32_t blocks[2 * MOST + 2];
     int count; /* of 32-bit words in there */
 } Page;
@@ -93,7 +93,7 @@ static void add_text(Page *s, const byte *p, const byte *end) {
     if (count) put(s, mixed);
 }
 
-/* Return the value of an attribute, of which the first of the stop characters ends it; NULL without one. */
+/* Return where the value of an attribute begins, and set *stop to its end; NULL if there is none. */
 static const byte *attribute(const byte *p, const byte *end, const char *name, int is_source, const byte **stop) {
     size_t length = strlen(name);
     for (; (size_t)(end - p) > length; p++) {
@@ -182,7 +182,7 @@ static const byte *find(const byte *p, const byte *end, const char *text) {
     return NULL;
 }
 
-/* Return what follows a tag, from the end of its name on. */
+/* Return the end of a tag, given the end of its name. */
 static const byte *after_tag(Page *s, const byte *p) {
     const byte *begin = p, *end = s->end;
     for (; p < end; p++) {
@@ -279,7 +279,7 @@ static PyModuleDef_Slot slots[] = {
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* it keeps nothing */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* it has no global state */
 #endif
     {0, NULL},
 };

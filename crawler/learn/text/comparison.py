@@ -1,9 +1,9 @@
-"""The one comparison: are two URLs one page, by what stays in their answers? Pure.
+"""The comparison: decide from their answers whether two URLs are the same page. Pure.
 
-What stays in a URL is what all of its answers have. Two URLs are the *same* page if all that stays
-in one is in some answer of the other, and the other way round, in the same order, and some of it is
-the page's own: so a soft 404, a wall or a frame proves nothing. They are *different* if something
-stays in one that no answer of the other has. Everything else is *unknown*, and is asked again.
+The stable blocks of a URL are those in all of its answers. Two URLs are the *same* page if the
+stable blocks of each are in some answer of the other, in the same order, and some of them are the
+page's own: so a soft 404, a wall or a frame proves nothing. They are *different* if no answer of
+one has a stable block of the other. Everything else is *unknown*, and is requested again.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from canonry.crawler.learn.text.site_text import SiteText
 from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded
 
-MOST_ANSWERS = 4  # of a URL
-_STEADY = 2  # answers of each before pages differ, where pages stay as they are
-_VARYING = 3  # ... and where they change now and then
-MOSTLY = 0.75  # of what stays and is no frame: if so much differs, it is hardly by itself
+MOST_ANSWERS = 4  # that are kept and compared for a URL
+_STEADY = 2  # answers of each URL before pages count as different, on a steady site
+_VARYING = 3  # ... and on one whose pages change now and then
+MOSTLY = 0.75  # if more than this share of the stable text differs, it is no chance
 
 
 class PageVerdict(Enum):
-    """What two URLs are."""
+    """Whether two URLs are the same page."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -28,10 +28,10 @@ class PageVerdict(Enum):
 
 
 class PageAnswer(NamedTuple):
-    """What a URL answered with 200."""
+    """The content of an answer with status 200."""
 
     digest: bytes
-    encoded: bytes | None  # its blocks; None: it is no text
+    encoded: bytes | None  # its blocks; None if it is not text
 
     @property
     def blocks(self) -> Sequence[TextBlock]:
@@ -45,12 +45,12 @@ class PageAnswer(NamedTuple):
 
 
 class PageComparison(NamedTuple):
-    """A verdict; if it is unknown, which of the two to ask again."""
+    """A verdict; if it is unknown, which of the two URLs to request again."""
 
     verdict: PageVerdict
     ask_first: bool = False
     ask_second: bool = False
-    share: float = 1.0  # of what stays and is no frame, how much differs
+    share: float = 1.0  # how much of the stable text differs, without the site's frame
 
 
 _SAME, _DIFFERENT = PageComparison(PageVerdict.SAME), PageComparison(PageVerdict.DIFFERENT)
@@ -77,7 +77,7 @@ def compare(
     both = stay_here & stay_there
     if _are_ordered_otherwise(one, other, both, text):
         return _decided(_DIFFERENT, one, other, text)
-    # What always stays in one of them, and comes and goes in the other, may be its version.
+    # A block that is stable in one and comes and goes in the other may be its version.
     versions = stay_here ^ stay_there
     if not _has_own(both, text) or _has_own(versions, text):
         return _UNKNOWN
@@ -91,16 +91,16 @@ def _compare_lost(
     lost: frozenset[TextBlock],
     stays: frozenset[TextBlock],
 ) -> PageComparison:
-    """Compare two URLs of which one always has what the other never had.
+    """Compare two URLs of which one has stable blocks that the other never had.
 
     Args:
         one: answers of one URL.
         other: of the other.
         text: what is known about the text of their site.
-        lost: what one has, and the other has not.
-        stays: what stays in either of them.
+        lost: these blocks.
+        stays: the stable blocks of either URL.
     """
-    if not any(map(text.is_own, lost)):  # it is elsewhere on the site, too: it may be chance
+    if not any(map(text.is_own, lost)):  # other pages have it, too: it may be chance
         return _ask(one, other, MOST_ANSWERS, found=_DIFFERENT)
     share = len(lost) / max(text.number_said(stays), len(lost))
     found = _DIFFERENT._replace(share=share)
@@ -108,12 +108,12 @@ def _compare_lost(
 
 
 def _has_own(blocks: frozenset[TextBlock], text: SiteText) -> bool:
-    """Return True if some blocks are a page's own, and do not change by themselves."""
+    """Return True if some blocks are the page's own, and do not change by themselves."""
     return any(text.is_own(block) and not text.is_ignored(block) for block in blocks)
 
 
 def _compare_bytes(one: Sequence[PageAnswer], other: Sequence[PageAnswer]) -> PageComparison:
-    """Compare what is no text."""
+    """Compare answers that are not text by their digests."""
     here, there = {a.digest for a in one}, {a.digest for a in other}
     if here & there:
         return _SAME
@@ -125,7 +125,7 @@ def _compare_bytes(one: Sequence[PageAnswer], other: Sequence[PageAnswer]) -> Pa
 def _decided(
     found: PageComparison, one: Sequence[PageAnswer], other: Sequence[PageAnswer], text: SiteText
 ) -> PageComparison:
-    """Return what was found once there are answers enough; until then, what to ask."""
+    """Return a verdict once there are enough answers for this site; until then, what to request."""
     needed = _STEADY if text.is_steady else _VARYING if text.is_sampled else MOST_ANSWERS
     return _ask(one, other, needed, found=found)
 
@@ -136,7 +136,7 @@ def _ask(
     needed: int,
     found: PageComparison,
 ) -> PageComparison:
-    """Return what was found if there are so many answers of both; else which to ask again."""
+    """Return a verdict if both URLs have so many answers; else which of them to request again."""
     if min(len(one), len(other)) >= needed:
         return found
     first = len(one) <= len(other)
@@ -149,9 +149,9 @@ def _are_ordered_otherwise(
     both: frozenset[TextBlock],
     text: SiteText,
 ) -> bool:
-    """Return True if two pages have the same blocks in another order, and each has always its own.
+    """Return True if two pages have the same blocks in different orders, and each keeps its order.
 
-    So a list that a site shuffles for each answer does not make a page another one.
+    So a list that a site shuffles for each answer does not make two pages different.
     """
     if one[0].encoded == other[0].encoded:
         return False

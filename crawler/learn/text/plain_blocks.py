@@ -1,24 +1,24 @@
-"""Blocks of a page in plain Python: what the compiled `_blocks` gives, byte for byte.
+"""Read the blocks of a page in plain Python; returns the same bytes as the compiled `_blocks`.
 
 The visible text of a page is a sequence of blocks. Each has a *place*, the path of tags with their
-classes in which it stands, and a *text*: what stands between two tags, cut at the end of a sentence
-or of a line of ``<pre>``, and after sixteen words. So a clock in a long paragraph spoils one block,
-and not the page. Images count by their source without its query; where links lead is no text.
+classes in which it stands, and a *text*: the text between two tags, cut at the end of a sentence
+or of a line of ``<pre>``, and after sixteen words. So a clock in a long paragraph changes one
+block, not the page. An image is a block: its source without the query. Link targets are ignored.
 """
 
 import re
 from array import array
 
-VERSION = 1  # the compiled kernel has the same: raise both when what it gives changes
-MOST = 4096  # blocks; the rest of a page is one more
+VERSION = 1  # as in the compiled kernel; raise both when the output changes
+MOST = 4096  # blocks; the rest of a page becomes one more
 
 _64 = 0xFFFFFFFFFFFFFFFF
 _M = 0x9E3779B97F4A7C15
 _DEPTH = 6  # tags that make a place
 _MOST_OPEN = 64  # tags that are remembered
 _WORDS = 16
-_LONGEST = 64  # bytes of a tag's name; no tag has such a name
-_LONG = 48  # bytes of a word; longer ones are several, as where a script has no spaces
+_LONGEST = 64  # bytes of a tag's name; no real tag is longer
+_LONG = 48  # bytes of a word; longer ones are split, since some scripts have no spaces
 _NAME = re.compile(rb"[A-Za-z][0-9A-Za-z-]*")
 _CLASS = re.compile(rb"(?i)\sclass\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))")
 _SOURCE = re.compile(rb"(?i)\ssrc\s*=\s*(?:\"([^\"?#]*)|'([^'?#]*)|([^\s>?#]+))")
@@ -30,12 +30,12 @@ _HIDDEN = {
     name: re.compile(b"(?i)</" + name) for name in (b"script", b"style", b"noscript", b"template")
 }
 _VOID = frozenset(b"area base br col embed hr img input link meta param source track wbr".split())
-# A start tag ends an open element of the same name.
+# A start tag of these closes an open element of the same name.
 _CLOSED_BY_NEXT = frozenset(b"li p tr td th dt dd option".split())
 
 
 def hash_of(text: bytes, seed: int = 0) -> int:
-    """Return 64 bits that bytes make, after others."""
+    """Return a 64-bit hash of bytes; the seed chains it to an earlier hash."""
     mixed = (seed ^ len(text)) * _M & _64
     for at in range(0, len(text), 8):
         mixed = (mixed ^ int.from_bytes(text[at : at + 8], "little")) * _M & _64
@@ -63,7 +63,7 @@ def read(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled 
 
 
 def _after_markup(body: bytes, at: int, page: "_Page") -> int:
-    """Return where the text goes on after a ``<``: after a tag, a comment, or what is hidden."""
+    """Return where the text continues after a ``<``: after a tag, a comment, or hidden text."""
     is_end = body[at + 1 : at + 2] == b"/"
     name = _NAME.match(body, at + 1 + is_end)
     if name is None:
@@ -86,7 +86,7 @@ def _after_markup(body: bytes, at: int, page: "_Page") -> int:
 
 
 def _after_other_markup(body: bytes, at: int) -> int:
-    """Return where the text goes on after a ``<`` that begins no tag."""
+    """Return where the text continues after a ``<`` that begins no tag."""
     if body.startswith(b"<![CDATA[", at):
         return at + 9
     is_comment = body.startswith(b"<!--", at)
@@ -98,7 +98,7 @@ def _after_other_markup(body: bytes, at: int) -> int:
 
 
 class _Page:
-    """The blocks of a page, as they come."""
+    """The open elements of a page, and its blocks so far."""
 
     def __init__(self, *, in_lines: bool) -> None:
         self._is_plain = self._in_lines = in_lines
@@ -114,12 +114,12 @@ class _Page:
         if len(self._open) < _MOST_OPEN:
             found = _CLASS.search(inside)
             name = b"" if found is None else found[found.lastindex or 0]
-            kind = _DIGIT.split(name, maxsplit=1)[0]  # "post-17" is as "post-18"
+            kind = _DIGIT.split(name, maxsplit=1)[0]  # "post-17" equals "post-18"
             self._open.append((tag, hash_of(kind.strip(), hash_of(tag))))
         self._find_place()
 
     def close(self, tag: bytes) -> None:
-        """Leave an element, and those in it that were not closed; ignore a tag without one."""
+        """Leave an element and the unclosed ones in it; ignore an end tag without a start."""
         for at in range(len(self._open) - 1, -1, -1):
             if self._open[at][0] == tag:
                 del self._open[at:]
@@ -166,7 +166,7 @@ class _Page:
             self._rest = (self._rest ^ mixed) * _M & _64
 
     def encoded(self) -> bytes:
-        """Return the blocks; what is beyond the last is one."""
+        """Return the blocks; everything beyond the limit is one block."""
         if self._rest:
             self._blocks.extend((0, self._rest >> 32))
         return self._blocks.tobytes()

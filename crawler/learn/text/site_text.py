@@ -1,7 +1,7 @@
-"""What is known about the text of a site: what changes by itself there, and what many pages have.
+"""The text of a site: which of it changes by itself, and which of it many pages share.
 
-The control of a page is the page itself, asked again: what is in one of its answers and not in
-another changes by itself.
+The control of a page is the page itself, requested again: a block that is in one of its answers
+and not in another changes by itself.
 """
 
 from collections import Counter
@@ -9,32 +9,32 @@ from collections.abc import Iterable, Sequence
 
 from canonry.crawler.learn.text.text_blocks import TextBlock, place_of
 
-_SAMPLES = 40  # pages whose blocks are kept, to see what many pages have
-_FLUID = 2  # blocks that went, of a place in which none stayed
-_COMMON = 2  # of the samples that have a block, if it is no page's own
+_SAMPLES = 40  # pages whose blocks are kept, to see which blocks many pages share
+_FLUID = 2  # changed blocks that make a place fluid, if none stayed there
+_COMMON = 2  # sampled pages with a block, from which on it is no page's own
 _ENOUGH_REPEATS = 20
 _MOST_VOLATILE = 10_000
 
 
 class SiteText:
-    """The places of a site whose text never stays, its volatile blocks, and a sample of pages."""
+    """The places of a site whose text always changes, volatile blocks, and a sample of pages."""
 
     def __init__(self) -> None:
         """Start with nothing known."""
-        self._stayed: Counter[int] = Counter()  # blocks by place
+        self._stayed: Counter[int] = Counter()  # blocks, by place
         self._went: Counter[int] = Counter()
         self._shuffled: set[int] = set()  # places whose blocks change their order
         self._volatile: set[TextBlock] = set()
         self._samples: dict[int, frozenset[TextBlock]] = {}  # by a hash of the page
-        self._sampled: Counter[TextBlock] = Counter()  # in how many of them each block is
+        self._sampled: Counter[TextBlock] = Counter()  # how many samples have each block
         self.repeats = 0  # answers of pages that had answered before
-        self._unexplained: list[TextBlock] = []  # that went, where something stays
-        self._frame: frozenset[TextBlock] | None = None  # what most pages have; None: to be seen
-        self._varies: bool | None = None  # None: to be seen
-        self.changes = 0  # how often more became known
+        self._unexplained: list[TextBlock] = []  # changed in a place where others stay
+        self._frame: frozenset[TextBlock] | None = None  # blocks of most pages; None: not computed
+        self._varies: bool | None = None  # None: not computed
+        self.changes = 0  # how often something new was learned
 
     def add_page(self, page: int, blocks: Iterable[TextBlock]) -> None:
-        """Sample the blocks of a page: of those with the smallest hashes, whatever their order."""
+        """Sample a page if its hash is among the smallest, so that order does not matter."""
         if page in self._samples:
             return
         if len(self._samples) >= _SAMPLES:
@@ -47,7 +47,7 @@ class SiteText:
         self._sampled.update(self._samples[page])
 
     def add_repeat(self, first: Sequence[TextBlock], second: Sequence[TextBlock]) -> None:
-        """Note what stayed in a page that was asked again, what went, and what moved."""
+        """Note which blocks of a page stayed, changed or moved when it was requested again."""
         self.repeats += 1
         before, now = frozenset(first), frozenset(second)
         went = before ^ now
@@ -67,7 +67,7 @@ class SiteText:
         shared = [block for block in new if not self.is_own(block)]
         if len(self._volatile) < _MOST_VOLATILE:
             self._volatile.update(shared)
-        # What only this page has says nothing of others, but for the first such block.
+        # A block of this page alone says nothing about other pages, except for the first one.
         is_news = bool(shared) or fluid != set(filter(self._is_fluid, places))
         is_first = bool(new) and not self.varies
         self.changes += is_news or is_first or len(self._shuffled) > known
@@ -75,11 +75,11 @@ class SiteText:
         self._varies = None
 
     def _is_fluid(self, place: int) -> bool:
-        """Return True if nothing stays in a place."""
+        """Return True if the text of a place always changes."""
         return self._went[place] >= _FLUID and not self._stayed[place]
 
     def is_ignored(self, block: TextBlock) -> bool:
-        """Return True if a block says nothing: it changes by itself, wherever it stands."""
+        """Return True if a block proves nothing, because it or its place changes by itself."""
         return block in self._volatile or self._is_fluid(place_of(block))
 
     def has_order(self, block: TextBlock) -> bool:
@@ -91,7 +91,7 @@ class SiteText:
         return self._sampled[block] < _COMMON
 
     def number_said(self, blocks: frozenset[TextBlock]) -> int:
-        """Return how many blocks do not change by themselves, and are on few pages."""
+        """Count the blocks that do not change by themselves, and that most pages do not have."""
         if self._frame is None:
             most = max(_COMMON, len(self._samples) / 2)
             self._frame = frozenset(block for block, pages in self._sampled.items() if pages > most)
@@ -99,22 +99,22 @@ class SiteText:
         return sum(not self._is_fluid(place_of(block)) for block in left)
 
     def has_few_pages(self, most: int) -> bool:
-        """Return True if at most so many pages have answered, each by any of its names."""
+        """Return True if at most so many distinct pages have answered."""
         return len(self._samples) < _SAMPLES and len(self._samples) <= most
 
     @property
     def knows_pages(self) -> bool:
-        """True if pages enough were sampled to tell what is a page's own."""
+        """True if enough pages were sampled to tell which blocks are a page's own."""
         return len(self._samples) > _COMMON
 
     @property
     def is_sampled(self) -> bool:
-        """True if so many pages were sampled that what is on few of them is hardly chance."""
+        """True if so many pages were sampled that a rare block is hardly rare by chance."""
         return len(self._samples) >= _SAMPLES // 2
 
     @property
     def varies(self) -> bool:
-        """True if pages were seen to change also where something stays."""
+        """True if pages changed in places where other text stays."""
         if self._varies is None:
             self._volatile.update(b for b in self._unexplained if not self.is_own(b))
             self._unexplained = [b for b in self._unexplained if not self.is_ignored(b)]
@@ -123,5 +123,5 @@ class SiteText:
 
     @property
     def is_steady(self) -> bool:
-        """True if pages enough were asked again, and none changed where something stays."""
+        """True if enough pages were requested again, and none changed where other text stays."""
         return self.repeats >= _ENOUGH_REPEATS and not self.varies

@@ -1,4 +1,4 @@
-"""The blocks of an answer: what its visible text says, and where; see `plain_blocks`."""
+"""The blocks of an answer: its visible text, and where it stands; see `plain_blocks`."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -8,17 +8,17 @@ from canonry.crawler.learn.text import plain_blocks
 
 try:
     from canonry.crawler.learn.text import _blocks
-except ImportError:  # Canonry was installed without a C compiler: the same blocks, but slower
+except ImportError:  # installed without a C compiler: same blocks, slower
     _read: Callable[[bytes, bool], bytes] = plain_blocks.read
 else:
     # A kernel compiled from another version of the source is ignored.
     _read = _blocks.read if _blocks.VERSION == plain_blocks.VERSION else plain_blocks.read
 
-TextBlock = int  # of 64 bits, half of them for the place, the others for the text
+TextBlock = int  # 64 bits: half for the place, half for the text
 _SHIFT = 0 if sys.byteorder == "little" else 32  # to the place, which is the first half in memory
 _PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
 _SNIFFED = 1024  # bytes of an answer without a content type
-_REMEMBERED = 512  # pages that were decoded: mostly each is compared with several others
+_REMEMBERED = 512  # decoded pages, since each is compared with several others
 
 
 def blocks_of(body: bytes, content_type: str | None) -> bytes | None:
@@ -33,7 +33,7 @@ def blocks_of(body: bytes, content_type: str | None) -> bytes | None:
 
 
 def is_markup(body: bytes, content_type: str | None) -> bool | None:
-    """Return True if a body is HTML or XML, False if it is other text, None if it is none."""
+    """Return True if a body is HTML or XML, False if it is other text, None if it is not text."""
     kind = (content_type or "").partition(";")[0].strip().lower()
     if not kind:
         if not body or b"\0" in body[:_SNIFFED]:
@@ -45,7 +45,7 @@ def is_markup(body: bytes, content_type: str | None) -> bool | None:
 
 
 def decoded(blocks: bytes) -> Sequence[TextBlock]:
-    """Return encoded blocks one by one, in their order, as a view."""
+    """Return a view of encoded blocks as numbers, in their order."""
     return memoryview(blocks).cast("Q")
 
 

@@ -10,11 +10,11 @@ from support.stores import admit, assert_counts_are_right, open_store
 from canonry.storage import State
 from canonry.storage.sql import transitions
 from canonry.storage.sql.schema import urls
-from canonry.storage.sql.transitions import QUEUED, Standing, Transition
+from canonry.storage.sql.transitions import QUEUED, StateReason, Transition
 
 pytestmark = pytest.mark.every_database
 
-_STANDINGS: list[Standing] = [
+_STATES: list[StateReason] = [
     QUEUED,
     (State.FETCHED, None),
     (State.REDIRECTED, None),
@@ -28,7 +28,7 @@ def test_counts_follow_every_transition(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/", "http://b.example/1"])
     admit(store, ["http://a.example/deep", "http://b.example/2"], depth=2)
-    way = [QUEUED, *(standing for pair in product(_STANDINGS, _STANDINGS) for standing in pair)]
+    way = [QUEUED, *(state for pair in product(_STATES, _STATES) for state in pair)]
     with store.transaction() as connection:
         first, *rows = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth)).all()
         for due, (before, after) in enumerate(pairwise(way)):
