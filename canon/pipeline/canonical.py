@@ -99,8 +99,8 @@ def changes_of_uri(text: str, read: str, steps: Sequence[Step]) -> Iterator[Chan
     """Yield the changes that lead from a text to its identity, rule by rule.
 
     Args:
-        text: what was given, perhaps a reference.
-        read: the same, resolved.
+        text: a URL or a reference.
+        read: the text, resolved.
         steps: those of the policy.
     """
     if read != text:
@@ -111,7 +111,7 @@ def changes_of_uri(text: str, read: str, steps: Sequence[Step]) -> Iterator[Chan
 def changes_of_url(
     text: str, read: str, identity: str, steps: Sequence[Step], *, has_base: bool
 ) -> Iterator[Change]:
-    """Yield the same for a dialect of browsers.
+    """Yield the changes that lead from a text to its identity, in the dialect of browsers.
 
     A browser's parser repairs, resolves and normalizes in one pass. If our rules alone lead to
     the same identity, they describe that pass; if not, `URL_STANDARD` stands for it.

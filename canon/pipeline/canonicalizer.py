@@ -112,7 +112,7 @@ class Canonicalizer:
         known = self._recognize(text) if base is None else None
         if known is None:
             read = self._read(to_text(text), base)
-            if base is not None and self.native is not None:  # which did not know the way there
+            if base is not None and self.native is not None:  # it could not resolve the reference
                 found = self.native.canonical(read)
                 if found is not None:
                     return found
@@ -153,7 +153,7 @@ class Canonicalizer:
         return follow(self.rules, identity, self._without_rules.identity)
 
     def _with_rules(self, found: Canonical) -> Canonical:
-        """Apply the learned rules to a canonical form; the URL to request stays."""
+        """Apply the learned rules to a canonical form, except to its URL to request."""
         identity = self.follow(found.identity).identity
         if identity == found.identity:
             return found
@@ -206,8 +206,8 @@ class Canonicalizer:
             yield self._canonical_or_refused(url, base)
 
     def _chunk(self, urls: list[str | bytes]) -> Iterable[Canonical | Refused]:
-        """Return the results of `many` for some URLs, from the kernel as far as it knows them."""
-        with suppress(TypeError):  # for one that is no URL: those before it have their turn first
+        """Return the results of `many` for some URLs, from the kernel where it has them."""
+        with suppress(TypeError):  # an item is no URL: `map` yields the results before it first
             if self._without_rules is not None and self.rules is not None:
                 return with_rules(self.rules, self._without_rules, urls)
             if self.native is not None:

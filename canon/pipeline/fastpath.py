@@ -1,4 +1,4 @@
-"""The fast path where no kernel is compiled: patterns for canonical URLs, and for nearly canonical.
+"""The fast path without a compiled kernel: patterns for canonical and nearly canonical URLs.
 
 It gives the answer of the plain pipeline or none; a law in the tests compares the two.
 """
@@ -26,7 +26,7 @@ _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
 # The URL Standard escapes the apostrophe in queries (section 1.3, special-query set).
 _FIELD_CHARS = re.escape((UNRESERVED + SUB_DELIMS + ":@/?").replace("'", "").replace("&", ""))
 
-# The same with any escapes, any fields, and a fragment. Groups: up to the path's end; the query.
+# Such URLs with any escapes, any fields, and a fragment. Groups: all up to the query; the query.
 _ANY_ESCAPE = "%[0-9A-Fa-f]{2}"
 _NEARLY = compile_pattern(
     rf"(https?://(?:{_NAME}|{_IPV4}){_PORT}(?:/(?!\.)[{_PCHARS}]*+(?:{_ANY_ESCAPE}[{_PCHARS}]*+)*+)++)"
@@ -41,10 +41,10 @@ _WRITTEN = {
     for escape in ("%{:02X}", "%{:02x}")
 }
 
-_EDITION = 1  # of the rows that fast paths know without being told
+_EDITION = 1  # fast paths know the rows of this edition
 # The practice rules that both patterns know.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
-# Rows that came later, or changed a rule, which they know, too: name and first edition.
+# Later rows, new or changed, that the patterns also know: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
 
 
@@ -56,8 +56,7 @@ def is_covered(
     Args:
         policy: one of any dialect.
         practice: the rules of practice that the fast path knows, as of edition 1.
-        later: rows that came later, or changed a rule, and that it knows, too: name and first
-            edition.
+        later: later rows, new or changed, that it also knows: name and first edition.
     """
     if policy.dialect != "whatwg" or not policy.practice <= practice:
         return False
@@ -66,11 +65,11 @@ def is_covered(
 
 
 def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
-    """Return a function from a text to what to request and the identity, without a parser.
+    """Return a function from a text to its URL to request and its identity, without a parser.
 
-    It answers for canonical URLs, and where only escapes, tracking parameters, a bare question mark
-    or a fragment are in the way. None means "unknown"; it is the only answer for policies with
-    rules that the patterns lack.
+    It answers for canonical URLs, and for URLs in which only escapes, tracking parameters, a bare
+    question mark or a fragment are not canonical. None means "unknown"; it is the only answer for
+    policies with rules that the patterns lack.
     """
     if not is_covered(policy, _PRACTICE, _LATER):
         return lambda _text: None
@@ -102,7 +101,7 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
 
 
 def _without_tracking(policy: Policy) -> Callable[[str], str | None]:
-    """Return a function that removes tracking parameters from a query, or all of it."""
+    """Return a function that removes tracking parameters; None means that no field is left."""
     if "tracking" not in policy.practice:
         return lambda query: query
     names, prefixes = policy.tracking, policy.tracking_prefixes

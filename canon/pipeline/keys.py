@@ -50,8 +50,8 @@ def surt_of(identity: str, spelling: Spelling = Spelling.PLAIN) -> str:
 
     Args:
         identity: a canonical form.
-        spelling: how to write it. As in indexes, escapes of reserved characters are decoded, fields
-            are sorted, IPv4 addresses reversed and IPv6 addresses bare; it is no URL any more.
+        spelling: how to write it. `Spelling.INDEX` decodes escapes of reserved characters, sorts
+            fields, reverses IPv4 addresses and leaves IPv6 addresses without brackets.
 
     >>> surt_of("http://www.example.com:8080/a?b")
     'com,example,www:8080)/a?b'
@@ -67,7 +67,7 @@ def surt_of(identity: str, spelling: Spelling = Spelling.PLAIN) -> str:
 
 @lru_cache(maxsize=16_384)
 def _surt_of_authority(before: str, spelling: Spelling) -> str | None:
-    """Return the SURT of what stands before a path; None if that is more, or no web URL's."""
+    """Return the SURT of a web URL's text before the path; None for any other text."""
     parts = Parts.of(before)
     if parts.scheme not in WEB or not parts.host or parts[4:] != ("", None, None):
         return None
@@ -75,7 +75,7 @@ def _surt_of_authority(before: str, spelling: Spelling) -> str | None:
 
 
 def _surt_of_parts(parts: Parts, spelling: Spelling) -> str:
-    """Return the SURT of a URL that is split."""
+    """Return the SURT of a split URL."""
     if not parts.host:
         return str(parts)
     port = "" if parts.port is None else f":{parts.port}"
@@ -114,6 +114,6 @@ def _index_rest(parts: Parts) -> str:
 
 
 def _joined(path: str, query: str | None, fragment: str | None) -> str:
-    """Return what follows the authority; a path may begin with two slashes there."""
+    """Join what follows an authority, where a path may begin with two slashes."""
     after = path if query is None else f"{path}?{query}"
     return after if fragment is None else f"{after}#{fragment}"

@@ -34,17 +34,17 @@ def merging_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> 
 def kernels_rules(
     canonicalizer: Canonicalizer, spellings: list[_Text], same_as: list[_Text | None]
 ) -> list[str | None]:
-    """Return the rules that give each spelling the identity of another, as the kernel knows them.
+    """Return the rules that give each spelling the identity of another, if the kernel knows them.
 
-    It takes about a microsecond for each; two traces take ninety.
+    The kernel takes about a microsecond for each; two traces take ninety.
 
     Args:
         canonicalizer: makes the identities.
         spellings: some texts.
-        same_as: for each of these another spelling of the same identity; None: that identity.
+        same_as: for each, another spelling with the same identity; None: the identity itself.
 
     Returns:
-        For each what `merging_rules` returns, or None if the kernel cannot tell.
+        For each, what `merging_rules` returns, or None if the kernel cannot tell.
     """
     kernel = canonicalizer.without_rules.native
     if kernel is None:
@@ -73,7 +73,7 @@ def traced_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> s
     """Do what `merging_rules` does, by two traces: its oracle in the tests."""
     one, other = spelling, same_as
     names: tuple[str, ...] = ()
-    if "fragment" in canonicalizer.policy.practice:  # a fragment's content merges nothing
+    if "fragment" in canonicalizer.policy.practice:  # other changes in it do not count
         (one, _, here), (other, _, there) = one.partition("#"), other.partition("#")
         names = ("fragment",) if here != there else ()
     if one != other:

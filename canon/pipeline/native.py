@@ -17,9 +17,9 @@ _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
 _VERSION = 13
-# Rows that came later, or changed a rule, which the kernel knows, too: name and first edition.
+# Later rows, new or changed, that the kernel also knows: name and first edition.
 _LATER: frozenset[tuple[str, int]] = frozenset()
-# They come before "tracking", which the kernel does first.
+# The table runs these before "tracking"; the kernel runs "tracking" first.
 _BEFORE_TRACKING = frozenset({"decode-escapes", "archive-session"})
 _LONGEST_NAME = 63
 _REFUSE, _KEEP, _ENCODE = range(3)
@@ -68,11 +68,11 @@ def _is_covered(policy: Policy) -> bool:
 
 @cache
 def _tables() -> bytes:
-    """Return seven tables of 256 bytes: what to do with each byte.
+    """Return seven tables of 256 bytes, each with one entry for each byte.
 
-    For paths and for queries, in the URL to request and in the identity; then which escapes to
-    decode; then what RFC 3986 allows in paths and in queries. The first two come from the URL
-    Standard's parser, one character at a time.
+    What to do with it in the path and in the query of the URL to request, and in those of the
+    identity; whether to decode its escape; whether RFC 3986 allows it in paths, and in queries. The
+    URL Standard's parser gives the first two, one character at a time.
     """
     request_path = _request_table("/")
     request_query = _request_table("/?")
@@ -84,7 +84,7 @@ def _tables() -> bytes:
 
 def _request_table(before: str) -> bytes:
     """Find the percent-encode set of a component with the URL Standard's parser (section 1.3)."""
-    table = bytearray(0x80) + bytes((_ENCODE,)) * 0x80  # bytes of UTF-8, or of no encoding at all
+    table = bytearray(0x80) + bytes((_ENCODE,)) * 0x80  # bytes beyond ASCII, UTF-8 or not
     for code in range(0x20, 0x80):
         written = whatwg.serialize(f"http://a{before}a{chr(code)}a").removeprefix(
             f"http://a{before}a"
@@ -97,7 +97,7 @@ def _request_table(before: str) -> bytes:
 
 
 def _identity_table(requested: bytes, allowed: str) -> bytes:
-    """Also encode whatever RFC 3986 does not allow in the component (section 2.1)."""
+    """Return a request table that also encodes what RFC 3986 does not allow (section 2.1)."""
     return bytes(
         _ENCODE if what == _KEEP and chr(code) not in allowed else what
         for code, what in enumerate(requested)

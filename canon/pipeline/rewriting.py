@@ -1,4 +1,4 @@
-"""Rewriting: what learned rules make of many identities at once."""
+"""Rewriting: learned rules, applied to many identities at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,9 +10,9 @@ from canonry.canon.syntax import Parts
 if TYPE_CHECKING:
     from canonry.canon.pipeline.canonicalizer import Canonicalizer
 
-_FEW = 3  # rules about parameters of a site: fewer are looked at one by one
+_FEW = 3  # up to so many parameter rules of a site are tried one by one
 _AUTHORITY = len("https://")  # it begins no later than here
-_WORTHWHILE = 3  # identities, for which it is worth to prepare the steps of their sites
+_WORTHWHILE = 3  # from so many identities on, preparing the steps of their sites saves time
 
 
 class Rewritten(NamedTuple):
@@ -27,10 +27,10 @@ class Rewritten(NamedTuple):
 def rewrite_many(
     rules: RuleSet, canonicalizer: "Canonicalizer", plain: Sequence[str]
 ) -> list[Rewritten | None]:
-    """Return what rules make of identities; None for those that they do not change.
+    """Apply rules to identities; return None for those that they do not change.
 
-    Nearly always each rule acts once, and no rule would change the result. Otherwise the rules are
-    followed one by one, which decides.
+    Nearly always it is enough to apply each rule once. If a rule might change the result again, the
+    rules are followed one by one, which decides.
 
     Args:
         rules: the active ones are applied.
@@ -67,7 +67,7 @@ def rewrite_many(
 def with_rules(
     rules: RuleSet, canonicalizer: "Canonicalizer", urls: list[str | bytes]
 ) -> list[Canonical | Refused]:
-    """Return canonical forms with what rules make of their identities; or refusals."""
+    """Return canonical forms after rules were applied to their identities, or refusals."""
     forms = list(canonicalizer.many(urls))
     plain = [form.identity for form in forms if isinstance(form, Canonical)]
     made = iter(rewrite_many(rules, canonicalizer, plain))
@@ -92,14 +92,14 @@ def forms_of(canonicalizer: "Canonicalizer", urls: list[str]) -> list[Canonical]
 
 
 def by_start(identities: Sequence[str]) -> dict[str, list[int]]:
-    """Return the places of identities, by a beginning that tells their site: all before the path.
+    """Return the places of identities, grouped by all before the path, which determines the site.
 
-    It may be longer where there is no path.
+    An identity without a path is grouped by its whole text.
     """
     found: dict[str, list[int]] = {}
     start, end, places = "", 0, list[int]()
     for place, identity in enumerate(identities):
-        if not end or not identity.startswith(start):  # mostly as the one before
+        if not end or not identity.startswith(start):  # mostly it is on the same site
             end = identity.find("/", _AUTHORITY) + 1
             start = identity[:end] or identity
             places = found.setdefault(start, [])
@@ -108,12 +108,12 @@ def by_start(identities: Sequence[str]) -> dict[str, list[int]]:
 
 
 class _StepsByNames:
-    """The steps of a site, by the names of the parameters of the URLs that they may change.
+    """The steps of a site, indexed by the parameter names of the URLs that they may change.
 
-    A site may have dozens of rules about parameters, and each is for URLs with certain names.
+    A site may have dozens of parameter rules, and each is for URLs with certain names.
 
     Attributes:
-        has_many: True if there are more of these than a few.
+        has_many: True if there are more than `_FEW` parameter rules.
     """
 
     def __init__(self, steps: Iterable[RuleStep]) -> None:
@@ -134,7 +134,7 @@ class _StepsByNames:
         return found
 
     def _with(self, names: frozenset[str]) -> list[tuple[int, RuleStep]]:
-        """Return the steps that may change identities whose parameters have some names."""
+        """Return the steps that may change identities with exactly these parameter names."""
         return [one for one in self._steps if one[1].names in {None, names}]
 
 
@@ -148,16 +148,14 @@ def _by_site(
 
 
 def _applied(steps: _StepsByNames, text: str) -> tuple[str, tuple[str, ...]]:
-    """Apply each of some rules once to an identity.
-
-    A rule that moves it to another host is the last one.
+    """Apply each step once to an identity, up to one that moves it to another host.
 
     Args:
-        steps: what the rules do.
+        steps: those of the identity's site.
         text: the identity.
 
     Returns:
-        What the rules make of it, and the ids of those that have changed it.
+        The result, and the ids of the rules that changed the identity.
     """
     left, parts = 0, None
     ids: tuple[str, ...] = ()
@@ -171,7 +169,7 @@ def _applied(steps: _StepsByNames, text: str) -> tuple[str, tuple[str, ...]]:
                 left, text, parts, ids = place + 1, str(after), after, (*ids, rule.id)
                 if moves_host:
                     return text, ids
-                if steps.has_many:  # others are left for the names that it has now
+                if steps.has_many:  # look up the steps for its new parameter names
                     break
             else:
                 parts = before
@@ -180,7 +178,7 @@ def _applied(steps: _StepsByNames, text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def followed(rules: RuleSet, canonicalizer: "Canonicalizer", plain: str) -> Rewritten | None:
-    """Return what rules make of an identity, step by step; None if they do not change it."""
+    """Follow rules from an identity, one by one; return None if they do not change it."""
     identity, changes = follow(rules, plain, canonicalizer.identity)
     if not changes:
         return None

@@ -1,4 +1,4 @@
-"""Values in settings files: whether one is allowed, and what is allowed, in words."""
+"""Checks of values in settings files, and messages that say what is allowed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
@@ -16,7 +16,7 @@ def fault_in(key: str, value: object, kind: object) -> str | None:
 
     Args:
         key: its name.
-        value: as a TOML file has it.
+        value: as read from TOML.
         kind: the annotation of its field.
     """
     try:
@@ -32,10 +32,10 @@ def fault_in(key: str, value: object, kind: object) -> str | None:
 
 
 def fault_among(given: Mapping[str, Any], struct: type[msgspec.Struct]) -> str | None:
-    """Return what is wrong with the keys and values for a struct, in words; None if all is right.
+    """Return the first fault in the keys and values for a struct, in words; None if all is right.
 
     Args:
-        given: as a file has it.
+        given: the keys and values of a file.
         struct: its fields are the keys that are allowed.
     """
     hints = get_type_hints(struct, include_extras=True)
@@ -53,11 +53,11 @@ def fault_among(given: Mapping[str, Any], struct: type[msgspec.Struct]) -> str |
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:
-    """Return a question after the nearest of some names, with a blank before; "" if none is near.
+    """Return " (did you mean NAME?)" with the most similar allowed name; "" if none is similar.
 
     Args:
-        given: what is not allowed.
-        allowed: what is.
+        given: a name that is not allowed.
+        allowed: the names that are.
     """
     import difflib  # noqa: PLC0415 - only for errors
 
@@ -108,7 +108,7 @@ def in_words(info: inspect.Type) -> str:
 
 
 def _choices(info: inspect.Type) -> list[str]:
-    """Return the values of which one is allowed; none if a type has no list of them."""
+    """Return the values that a literal or an enum allows; an empty list for other types."""
     match info:
         case inspect.LiteralType():
             return [str(value) for value in info.values]
@@ -128,13 +128,13 @@ def _range(info: inspect.IntType | inspect.FloatType) -> str:
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str], hints: Mapping[str, str] = {}) -> str:
-    """Return the sentence about a name that does not exist.
+    """Return the error message for a name that does not exist.
 
     Args:
-        kind: what it would name, with its place: ``key in [crawl]``.
+        kind: the kind of name, and its place: ``key in [crawl]``.
         name: as given.
         allowed: the names that exist.
-        hints: what to say of some names.
+        hints: messages for certain unknown names.
     """
     if name in hints:
         return f"no {kind} is called {name}: {hints[name]}"

@@ -74,13 +74,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         import hashlib  # noqa: PLC0415 - loads OpenSSL, and few programs ask for fingerprints
 
         given = msgspec.to_builtins(self, order="deterministic")
-        if self.edition <= 1:  # there were fingerprints before there were editions
+        if self.edition <= 1:  # these fingerprints are older than the key, and must not change
             del given["edition"]
         return hashlib.blake2b(msgspec.json.encode(given), digest_size=8).hexdigest()
 
 
 def check_policy(policy: Policy, source: str) -> None:
-    """Refuse what the types allow: names that do not fit a key, rules that do not exist.
+    """Refuse what types cannot exclude: names that do not fit a key, rules that do not exist.
 
     Raises:
         PolicyError: naming the source, the key and what is allowed.
@@ -92,7 +92,7 @@ def check_policy(policy: Policy, source: str) -> None:
 
 
 def fault_of(policy: Policy) -> tuple[str, str] | None:
-    """Return a key whose value the types allow, but no policy, and what is allowed."""
+    """Return the first key with an invalid value, and what is allowed; None if all are valid."""
     name = policy.name
     if not (0 < len(name) <= _MAX_NAME and name.isascii() and not set("/@") & set(name)):
         return "name", f"1 to {_MAX_NAME} ASCII characters without '/' and '@' are allowed"
@@ -110,7 +110,7 @@ def fault_of(policy: Policy) -> tuple[str, str] | None:
 
 
 def differences(base: Policy, policy: Policy) -> dict[str, tuple[list[str], list[str]]]:
-    """Return by key what a policy has and its base has not, and the other way round."""
+    """Return, by key, what a policy adds to its base and what it leaves out."""
     found: dict[str, tuple[list[str], list[str]]] = {}
     for key in ("practice", *LISTS):
         old, new = set(getattr(base, key)), set(getattr(policy, key))

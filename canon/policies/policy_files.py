@@ -111,7 +111,7 @@ def _preset(name: str) -> Policy:
 
 
 def _is_label(name: str) -> bool:
-    """Return True for a preset as keys and stores name it: ``web/1``."""
+    """Return True for a preset's label, such as ``web/1``, the spelling of keys and stores."""
     return name.partition("/")[0] in released()
 
 
@@ -222,7 +222,7 @@ def _built(given: Mapping[str, Any]) -> Policy | _Fault:
 
 
 def _not_there(name: str, names: Iterable[str], given: Mapping[str, Any]) -> str:
-    """Return the sentence about a name that cannot be removed."""
+    """Return the error message for removing a name that is not in the list."""
     from canonry.canon.policies.allowed import did_you_mean  # noqa: PLC0415 - only for errors
 
     base = given.get("extends", "the shared lists")

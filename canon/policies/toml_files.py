@@ -1,4 +1,4 @@
-"""Settings files that ship with Canonry, and the lines of TOML files, for messages.
+"""Settings files that ship with Canonry, and line numbers in TOML files for error messages.
 
 A released version of a policy keeps its file, ``policies/NAME@VERSION.toml``, and so does each
 version of the shared lists, ``parameters@EDITION.toml``.
@@ -100,7 +100,7 @@ def _names(head: str) -> tuple[str, ...]:
 
 
 def _line_with(text: str, first: int, item: str) -> int:
-    """Return the line of a value that has an item; the line of its key if none has it."""
+    """Return the first line of a value that holds an item, or else the line of its key."""
     for number, line in enumerate(text.splitlines(), 1):
         if number > first and _KEY.match(line):
             break

@@ -59,7 +59,7 @@ def establish_base(
 
 
 def _against(base: str | None, source: str | bytes | None, *, header: bool = False) -> str | None:
-    """Return the base that a source gives inside another, or the outer one."""
+    """Resolve a source against the outer base; return that base if the source gives none."""
     if source is None:
         return base
     try:

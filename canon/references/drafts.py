@@ -10,9 +10,8 @@ from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.uri import URI, split
 
 _SLASHES = re.compile(r"/+")
-# What a scheme is: letters, digits, "+", "-" and ".", in any order (1997, appendix A); whatever
-# stands before a colon that precedes every slash (1993, "Partial form"). The draft of 2003 has the
-# scheme of RFC 3986.
+# Schemes. 1997 (appendix A): letters, digits, "+", "-" and ".", in any order. 1993 ("Partial
+# form"): whatever stands before a colon that precedes every slash. 2003: as in RFC 3986.
 _SCHEME_1997 = re.compile(r"([A-Za-z0-9+.\-]+):")
 _SCHEME_1993 = re.compile(r"([^:/?#]+):")
 
@@ -77,10 +76,10 @@ def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  
 def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
     """Resolve the partial form of the URL draft of 1993; RFC 1630 has it, too.
 
-    A reference is full if it has a colon before any slash. The number of leading slashes of a
-    partial one decides: two lead to another host, one to the root. What the draft leaves open is
-    done as RFC 1630 says: a run of three and more slashes replaces the base from its first run of
-    the same length that no longer run follows. An empty fragment counts as absent.
+    A reference is full if it has a colon before any slash. Otherwise its leading slashes decide:
+    two lead to another host, one to the root. The draft leaves three or more open; by RFC 1630,
+    they replace the base from its first run of as many slashes after which no run is longer.
+    An empty fragment counts as absent.
     """
     ref, known = _read(split_1993(reference), split_1993(base), base, strict=True)
     ref = ref._replace(fragment=ref.fragment or None)
@@ -110,7 +109,7 @@ _EXCESS = compile_pattern(r"(/?)((?:\.\./)*+(?:\.\.\Z)?)")
 
 
 def _without_excess(path: str, reference: str, excess: str) -> str:
-    """Treat the ``..`` segments that a merged path begins with as ``excess`` says."""
+    """Keep, drop or refuse the leading ``..`` segments of a merged path, as ``excess`` says."""
     found = _EXCESS.match(path)
     if excess == "keep" or not found or not found[2]:
         return path
@@ -139,7 +138,7 @@ def _split_with(scheme: re.Pattern[str], text: str) -> URI:
 
 
 def _read(ref: URI, known: URI, base: str, *, strict: bool) -> tuple[URI, URI]:
-    """Check the base; without ``strict``, ignore a scheme of the reference that equals its own."""
+    """Refuse a relative base; unless ``strict``, remove the base's scheme from the reference."""
     if known.scheme is None:
         raise InvalidURL(Reason.BASE, base)
     return (ref if strict else without_scheme_of(ref, known)), known
@@ -153,7 +152,7 @@ def without_scheme_of(ref: URI, base: URI) -> URI:
 
 
 def _directory(path: str, *, rooted: bool = False) -> str:
-    """Return a base's path up to its last slash; an empty one after an authority is the root."""
+    """Return a path up to its last slash; if ``rooted``, return ``/`` for an empty path."""
     if rooted and path == "":
         return "/"
     return path[: path.rfind("/") + 1]
@@ -178,7 +177,7 @@ def collapse(path: str) -> str:
 
 
 def _step(kept: list[str], segment: str) -> None:
-    """Apply one complete segment to those kept so far."""
+    """Append a segment, except ``.``; if ``..`` can, it removes the last segment instead."""
     if segment == ".." and kept and kept[-1] != "..":
         kept.pop()
     elif segment != ".":
@@ -186,10 +185,10 @@ def _step(kept: list[str], segment: str) -> None:
 
 
 def _drop_steps(path: str) -> str:
-    """Remove ``/xxx/..`` and ``/.``, where they are whole elements, exactly as the draft says.
+    """Remove each ``/xxx/..`` and ``/.`` of whole segments, exactly as the draft of 1993 says.
 
-    The slash in front goes, too, so that what is left has no final slash. What has no slash in
-    front stays.
+    The slash in front is removed as well, so that no final slash is left. A first segment without
+    a slash stays.
     """
     first, *rest = path.split("/")
     kept = [first]
@@ -202,7 +201,7 @@ def _drop_steps(path: str) -> str:
 
 
 def _same_run(context: str, length: int) -> int:
-    """Return the position of the first run of ``length`` slashes that no longer run follows.
+    """Return the position of the first run of ``length`` slashes after which none is longer.
 
     If there is none, return the end of the context.
     """

@@ -20,14 +20,14 @@ _REFERENCE = re.compile(r"<([a-zA-Z][\w+\-]*)>")
 
 
 def productions_of(document: str) -> dict[str, str]:
-    """Return the table of a document: names of productions, and patterns with others in ``<>``."""
+    """Return a document's patterns by production; in them, ``<name>`` is another production."""
     module = import_module(f"canonry.canon.syntax.grammars.{DOCUMENTS[document]}")
     table: dict[str, str] = module.PRODUCTIONS
     return table
 
 
 def _expanded(table: dict[str, str], production: str) -> str:
-    """Return the pattern of a production with those of all others that it names."""
+    """Return the pattern of a production, with the productions that it names filled in."""
     return _REFERENCE.sub(lambda name: f"(?:{_expanded(table, name[1])})", table[production])
 
 

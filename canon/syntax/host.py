@@ -78,6 +78,6 @@ def from_escapes(name: str) -> str | None:
     if unicode_name.isascii() or "%" in unicode_name:  # a decoded name holds no percent sign
         return None
     ascii_name = to_ascii(unicode_name)
-    if not ascii_name or "%" in ascii_name:  # of a full-width percent sign: no escape of the URL
+    if not ascii_name or "%" in ascii_name:  # from a full-width percent sign: it starts no escape
         return None
     return ascii_name if NOT_REG_NAME.search(ascii_name) is None else None

@@ -18,17 +18,17 @@ def compile_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
     Args:
         pattern: as for ``re.compile``.
-        flags: same.
+        flags: as for ``re.compile``.
 
     Returns:
-        The compiled pattern. Where Python is wrong, an atomic group with a greedy quantifier stands
-        for the possessive one, as in the documentation of ``re``; then it has no ``pattern``.
+        The compiled pattern. In releases with the bug, an atomic group with a greedy quantifier
+        replaces the possessive one, which is equivalent; then the ``pattern`` attribute is None.
     """
     return _mended(pattern, flags) if _IS_WRONG else re.compile(pattern, flags)
 
 
 def _mended(pattern: AnyStr, flags: int) -> re.Pattern[AnyStr]:
-    """Compile a pattern with atomic groups; the modules below are those of releases long done."""
+    """Compile a pattern with atomic groups, through private modules of releases that are final."""
     parser, compiler = import_module("re._parser"), import_module("re._compiler")
     tree = parser.parse(pattern, flags)
     for part in _parts_of(tree, parser.SubPattern):
@@ -41,7 +41,7 @@ def _mended(pattern: AnyStr, flags: int) -> re.Pattern[AnyStr]:
 
 
 def _parts_of(tree: object, kind: type[Any]) -> "Iterator[Any]":
-    """Yield a parsed pattern and all that are in it."""
+    """Yield a parsed pattern and all patterns nested in it."""
     if isinstance(tree, kind):
         yield tree
         tree = [operand for _, operand in tree.data]

@@ -23,7 +23,7 @@ QUERY = PCHAR + "/?"  # section 3.4
 # characters.
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
 _UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
-# What draft-fielding-uri-rfc2396bis-01 lets a normalizer unescape (section 2.3): fewer.
+# The fewer escapes that draft-fielding-uri-rfc2396bis-01 lets a normalizer decode (section 2.3).
 _LETTER_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in ALPHA + DIGIT + "_~"), re.IGNORECASE)
 _UNDECODABLE = re.compile(r"[\ud800-\udfff]")
 _BYTES = (bytes, bytearray)
@@ -86,7 +86,7 @@ def _decode(match: re.Match[str]) -> str:
 def encoder(allowed: str) -> re.Pattern[str]:
     """Return a pattern that finds runs of characters to escape: those outside ``allowed``.
 
-    A percent sign that starts no escape counts as one of them.
+    A percent sign that starts no escape is also found.
     """
     return compile_pattern(rf"(?:%(?![0-9A-Fa-f]{{2}}))++|[^%{re.escape(allowed)}]++")
 

@@ -17,10 +17,10 @@ def name(field: str) -> str:
 
 
 def with_ampersands(query: str) -> str:
-    """Return a query whose fields all have ``;`` between them with ``&`` there, else as it is.
+    """Replace the ``;`` between the fields of a query with ``&``.
 
-    Programs may take either (HTML 4.01, appendix B.2.2). Where ``&`` is there, or a part between
-    two is no ``name=value``, a ``;`` is text.
+    Programs may accept either (HTML 4.01, appendix B.2.2). If the query has an ``&``, or a part is
+    no ``name=value``, each ``;`` is data, and the query stays as it is.
     """
     if ";" not in query or "&" in query:
         return query
@@ -28,9 +28,9 @@ def with_ampersands(query: str) -> str:
     return "&".join(parts) if all(_FIELD.match(part) for part in parts) else query
 
 
-@lru_cache(maxsize=4096)  # URLs that are compared with others are so several times
+@lru_cache(maxsize=4096)  # a URL is often compared several times
 def names(query: str) -> tuple[str, ...]:
-    """Return the names of the fields of a query, in order, each as often as it is there."""
+    """Return the names of a query's fields, in order, with repetitions."""
     return tuple(map(name, fields(query)))
 
 

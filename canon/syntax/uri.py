@@ -82,8 +82,8 @@ def recompose(
 ) -> str:
     """Join the five components (RFC 3986 section 5.3).
 
-    Without an authority, a path that begins with two slashes would be read as one (section 3.3
-    forbids such paths). ``/.`` goes before it, as in the URL Standard's serializer (section 4.5).
+    Without an authority, a path that begins with two slashes would be read as an authority (section
+    3.3 forbids such paths). So ``/.`` precedes it, as in the URL Standard's serializer (4.5).
     """
     if authority is not None:
         text = f"//{authority}{path}"

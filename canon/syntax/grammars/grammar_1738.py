@@ -1,7 +1,7 @@
 """The grammar of RFC 1738 (1994), in the order of its section 5.
 
 ``<name>`` stands for another production. Quantifiers over character classes are possessive, so that
-matching takes linear time. Schemes are in lower case; readers are asked to ignore it (section 2.1).
+matching takes linear time. Schemes are in lower case; section 2.1 asks readers to ignore case.
 """
 
 PRODUCTIONS: dict[str, str] = {
@@ -33,7 +33,7 @@ PRODUCTIONS: dict[str, str] = {
     "hpath": "<hsegment>(?:/<hsegment>)*+",
     "hsegment": "(?:<uchar>|[;:@&=])*+",
     "search": "(?:<uchar>|[;:@&=])*+",
-    # Section 3.4. A selector holds escaped tabs, too, so what follows it belongs to it as well.
+    # Section 3.4. A selector may hold escaped tabs, so it also matches what may follow it.
     "gopherurl": "gopher://<hostport>"
     "(?:/(?:<gtype>(?:<selector>(?:%09<search>(?:%09<gopher+_string>)?)?)?)?)?",
     "gtype": "<xchar>",

@@ -2,15 +2,15 @@
 
 ``<name>`` stands for another production. Quantifiers over character classes are possessive, so that
 matching takes linear time. Since ``xalpha`` holds ``. : @`` and the space, the letter of the BNF
-allows nearly everything in a host that begins with a letter; what could follow it there (a port) is
-part of it already. A path neither begins with a slash nor holds two in a row.
+allows nearly everything in a host that begins with a letter, even the port after it. A path neither
+begins with a slash nor holds two in a row.
 """
 
 PRODUCTIONS: dict[str, str] = {
     "fragmentaddress": r"<url>(?:\#<fragmentid>)?",
     "url": "<httpaddress>|<ftpaddress>|<newsaddress>|<waisaddress>|<prosperoaddress>"
     "|<gopheraddress>|<telnetaddress>|<afsaddress>|<generic>",
-    # A scheme may hold colons, but if a text can be split at any of them, then at the first.
+    # A scheme may hold colons, but a text that can be split at one can be split at the first.
     "generic": r"<alpha>(?:(?!:)<xalpha>)*+:<path>(?:\?<search>)?",
     "scheme": "<ialpha>",
     "httpaddress": r"http://<hostport>(?:/<path>)?(?:\?<search>)?",
@@ -18,7 +18,7 @@ PRODUCTIONS: dict[str, str] = {
     "newsaddress": "news:<groupart>",
     "groupart": r"\*|<group>|<article>",
     "group": "<ialpha>",  # several, with dots between: a dot is a character of each
-    # The host begins behind the first "@" that one can follow.
+    # The host begins after the first "@" that a host can follow.
     "article": r"(?><xalpha>+?@(?:<hostname>|<hostnumber>(?!<xalpha>)))",
     "waisaddress": "<waisindex>|<waisdoc>",
     "waisindex": r"wais://<hostport>/<database>(?:\?<search>)?",
@@ -34,7 +34,7 @@ PRODUCTIONS: dict[str, str] = {
     "gopheraddress": r"gopher://<hostport>(?:/(?:<gtype><selector>)?)?(?:\?<search>)?",
     "gtype": "<xalpha>",
     "selector": "<path>",
-    # A user before a host that begins with a letter is part of that host already.
+    # The pattern of a host that begins with a letter also matches a user before it.
     "telnetaddress": r"telnet://(?:<hostport>"
     r"|(?><xalpha>+?@(?:<hostname>|<hostnumber>(?::<port>)?(?!<xalpha>))))",
     "user": "<xalphas>",
@@ -59,7 +59,7 @@ PRODUCTIONS: dict[str, str] = {
     "extra": r"[!*\"'():;, ]",
     "escape": "%<hex><hex>",
     "hex": "[0-9A-Fa-f]",
-    # What is in no URL.
+    # Productions that no URL uses.
     "variant": r"[{}|\[\]\\^~]",
     "punctuation": "[<>]",
     "digits": "<digit>++",
