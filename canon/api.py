@@ -35,7 +35,7 @@ def compiled(policy: str | Policy) -> Canonicalizer:
     """
     try:
         return _compiled(policy)
-    except TypeError:  # not hashable: the cache does not say what is wanted
+    except TypeError:  # not hashable: the error of this call says what is wanted
         return Canonicalizer(policy)
 
 

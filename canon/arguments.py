@@ -1,4 +1,4 @@
-"""The error for an argument of a wrong type: what is wanted, and what was given."""
+"""Checks of arguments, and the error for a wrong type: what is wanted, and what was given."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ _ONE_TEXT = (str, bytes, bytearray, memoryview)
 
 
 def wrong_type(name: str, given: object, wanted: str) -> TypeError:
-    """Return the error. It names only the type that was given: the value may hold a password.
+    """Return the error for a wrong type. It does not show the value, which may hold a password.
 
     >>> str(wrong_type("the base", None, "str or bytes"))
     'the base has to be str or bytes, not None'
@@ -17,7 +17,7 @@ def wrong_type(name: str, given: object, wanted: str) -> TypeError:
 
 
 def check_text(name: str, given: object) -> None:
-    """Refuse what is no text.
+    """Refuse an argument that is no text.
 
     Raises:
         TypeError: it is not a ``str``.
@@ -27,7 +27,7 @@ def check_text(name: str, given: object) -> None:
 
 
 def check_choice(name: str, given: object, allowed: Collection[str]) -> None:
-    """Refuse what is not one of the allowed names.
+    """Refuse an argument that is not one of the allowed names.
 
     Raises:
         TypeError: it is not a ``str``.
@@ -40,7 +40,7 @@ def check_choice(name: str, given: object, allowed: Collection[str]) -> None:
 
 
 def check_several(name: str, given: object, of: str) -> None:
-    """Refuse one text, and what is not iterable, where several are wanted.
+    """Refuse a single text, or what is not iterable, where several values are wanted.
 
     Raises:
         TypeError: it is ``str`` or bytes, or cannot be iterated over.

@@ -11,7 +11,7 @@ from canonry.canon.pipeline.keys import KEY_BYTES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS = frozenset({"identity", "key", "reason"})  # which it can make
+COLUMNS = frozenset({"identity", "key", "reason"})  # those made here
 _ROWS = 16_384  # in the kernel at once
 # What the plain pipeline makes of one URL: its identity, its key, and the reason to refuse it.
 PlainRow = Callable[[str | bytes], tuple[str | None, bytes | None, str | None]]
@@ -25,10 +25,10 @@ def kernel_columns(
     It works in as many threads as pyarrow does (``pyarrow.cpu_count()``).
 
     Args:
-        make: of the policy.
+        make: the policy's canonicalizer.
         chunk: texts or bytes.
-        wanted: the names of the columns, of `COLUMNS`.
-        row: for the URLs that the kernel leaves to the plain pipeline.
+        wanted: names from `COLUMNS`.
+        row: called for each URL that the kernel leaves to the plain pipeline.
 
     Raises:
         OverflowError: the identities of some rows are gigabytes.
@@ -46,7 +46,7 @@ def kernel_columns(
 def _in_threads(
     made: Callable[["pa.Array"], "list[pa.Array]"], parts: "list[pa.Array]", threads: int
 ) -> "Iterator[list[pa.Array]]":
-    """Yield what is made of each part, in order."""
+    """Yield the result of a function for each part, in order."""
     if threads < 2:  # noqa: PLR2004 - one is this thread
         yield from map(made, parts)
         return
@@ -103,7 +103,7 @@ class _Part:
 
 
 def _reasons(pa: Any, reasons: dict[int, str | None], count: int) -> Any:  # noqa: ANN401 - no types
-    """Return the reasons of so many rows, of which a few are known."""
+    """Return a column of ``count`` rows; those not in ``reasons`` are None."""
     if not any(reasons.values()):
         return pa.nulls(count, pa.string())
     return pa.array([reasons.get(row) for row in range(count)], pa.string())

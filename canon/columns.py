@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_URL, _IDENTITY, _KEY = map(itemgetter, range(3))  # of a Canonical, and of Columns
+_URL, _IDENTITY, _KEY = map(itemgetter, range(3))  # the first fields of Canonical and Columns
 _CHUNK = 1024  # URLs in the kernel at once: few enough to stay in the processor's cache
 
 
@@ -108,9 +108,9 @@ def _columns_of(
 def _kernels_columns(
     make: Canonicalizer, texts: list[str | bytes | None], wanted: Sequence[str]
 ) -> Columns | None:
-    """Return columns as lists, from the kernel as far as it knows them, without SURTs.
+    """Return columns as lists, without SURTs, from the kernel; None if the policy has no kernel.
 
-    None if the policy has no kernel.
+    The plain pipeline makes the rows that the kernel does not know.
     """
     native = make.native
     if native is None:
@@ -139,7 +139,7 @@ def _kernels_columns(
 
 
 def _places_of_none(column: list[str | None]) -> Iterator[int]:
-    """Yield where a column has no value."""
+    """Yield the indexes at which a column holds None."""
     place = -1
     with suppress(ValueError):
         while True:

@@ -17,8 +17,8 @@ _USERINFO = re.compile(
 )
 _REMOVED = str.maketrans("", "", "\t\r\n")  # by browsers, anywhere in a URL
 _LEAD = re.compile(r"[\x00-\x20]*(?:[a-z][a-z0-9+.\-]*:(?=[/\\]))?[/\\]*", re.ASCII | re.IGNORECASE)
-# URLs in a message. In one of a database, a password may hold slashes or spaces, and it may be a
-# parameter, as in what database libraries say about their settings. The bounds keep time linear.
+# URLs in a message. In a database's URL, a password may hold slashes or spaces; it may also be a
+# parameter, as in the messages of database libraries. The bounds keep time linear.
 _IN_MESSAGE = re.compile(
     r"(?:\b(?:https?|wss?|ftp):|(?<![:\w]))//[^\s/?#@:]*+:(?P<web>[^\s/?#]{0,1000})@"
     r"|\b(?!(?:https?|wss?|ftp):)[a-z][a-z0-9+.\-]{0,30}+://[^\s/?#@:]*+:"

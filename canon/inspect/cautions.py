@@ -64,7 +64,7 @@ def _has_reserved_port(text: str, parts: Parts) -> bool:
 
 
 def _number(port: str | None) -> int:
-    """Return a port as a number; ``-1`` for none. Of an endless one, six digits are enough."""
+    """Return a port as a number, from six digits at most; ``-1`` if there is none."""
     return int(port.lstrip("0")[:6] or "0") if port else -1
 
 

@@ -29,13 +29,13 @@ _SCHEME = rf"(?:[A-Za-z][A-Za-z0-9+.\-]{{1,30}}+://|(?i:{_OPAQUE}):)"
 # full-width punctuation of scripts that use no spaces.
 _END = '\\s\x00-\x1f\x7f<>"“”„«»‹›、。，；：！？（）「」『』【】《》〈〉\ufeff'  # noqa: RUF001 - intended
 _RUN = rf"[^{_END}]"
-# White space inside delimiters is ignored: spaces, tabs and line breaks. Where another URL follows
-# it, two URLs share the delimiters; where two words follow it in quotes, they quote a sentence.
+# White space inside delimiters is ignored: spaces, tabs and line breaks. If a URL follows it, the
+# delimiters hold two URLs; if two words follow it in quotes, the quotes hold a sentence.
 _SPACE = rf"\s++(?!{_SCHEME})"
 _NO_SENTENCE = r"(?![A-Za-z]{2,}+[^\S\n]++[A-Za-z]{2,}+[.,;:!?]*+[\s\"])"
 
-# What has the label "URL:" inside "<>" may have any scheme (RFC 1738 appendix), and its scheme any
-# of the characters that RFC 1738 section 2.1 allows.
+# In "<URL:…>", any scheme is recognized (RFC 1738 appendix), with all characters that RFC 1738
+# section 2.1 allows.
 _ANY_SCHEME = r"[A-Za-z0-9+.\-]++:"
 
 _PATTERN = compile_pattern(

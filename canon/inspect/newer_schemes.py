@@ -19,7 +19,7 @@ from canonry.canon.syntax.parts import Parts
 
 
 def mailto(parts: Parts, text: str) -> Mailto:
-    """Read addresses and header fields; empty ones say nothing."""
+    """Read addresses and header fields; ignore empty ones."""
     to, _, query = after_scheme(parts, text).partition("?")
     addresses = tuple(decode(address) for address in to.split(",") if address)
     fields = (field.partition("=") for field in query.split("&") if field)

@@ -43,7 +43,7 @@ _FTP_TYPE = re.compile(r";type=([^;/]*)\Z", re.IGNORECASE)
 
 
 def ftp(parts: Parts, text: str) -> Ftp:
-    """Read a file, whose type may be named behind it."""
+    """Read a file, perhaps with its transfer type."""
     path = whole_path(parts)
     kind = _FTP_TYPE.search(path)
     if kind is None:
@@ -61,7 +61,7 @@ def ftp_1993(parts: Parts, text: str) -> Ftp:
 
 
 def gopher(parts: Parts, text: str) -> Gopher:
-    """Read an item, with a search and a Gopher+ string behind tabs."""
+    """Read an item, with a search and a Gopher+ string after tabs."""
     path = whole_path(parts).removeprefix("/")
     item, *more = map(decode, path.split("%09", 2))
     search, plus = [*more, None, None][:2]
@@ -69,7 +69,7 @@ def gopher(parts: Parts, text: str) -> Gopher:
 
 
 def gopher_1993(parts: Parts, text: str) -> Gopher:
-    """Read an item of 1993, with a search behind a question mark."""
+    """Read an item of 1993, with a search after a question mark."""
     item = decode(parts.path.removeprefix("/"))
     search = None if parts.query is None else decode(parts.query)
     found = Gopher(server(parts, text), item[:1] or "1", item[1:], search, None)
@@ -127,7 +127,7 @@ def terminal(parts: Parts, text: str) -> Terminal:
 
 
 def terminal_1993(parts: Parts, text: str) -> Terminal:
-    """Read an interactive service of 1993, which names no default ports."""
+    """Read an interactive service by the draft of 1993, which names no default ports."""
     at = terminal(parts, text).server
     return Terminal(at._replace(port=port_of(parts, text)))
 
@@ -146,7 +146,7 @@ _LENGTH = re.compile("[0-9]{1,18}")  # of a document, in octets
 
 
 def wais(parts: Parts, text: str) -> Wais:
-    """Do the same, but take a number before the path for its length, as of 1993."""
+    """Do what `wais_1738` does, but read a number before the path as its length, as in 1993."""
     found = wais_1738(parts, text)
     first, slash, path = parts.path.removeprefix("/").split("/", 2)[-1].partition("/")
     if found.path is None or not slash or not _LENGTH.fullmatch(decode(first)):
@@ -155,7 +155,7 @@ def wais(parts: Parts, text: str) -> Wais:
 
 
 def wais_1993(parts: Parts, text: str) -> Wais:
-    """Read what wais was in 1993: ``+`` joins the words of a search, too."""
+    """Read a wais URL of 1993: ``+`` joins the words of its search."""
     return wais(parts, text)._replace(words=words(parts.query))
 
 
@@ -191,7 +191,7 @@ def prospero_1738(parts: Parts, text: str) -> Prospero:
 
 
 def prospero(parts: Parts, text: str) -> Prospero:
-    """Do the same, but take ``%00`` for the mark of a version and of attributes, as of 1993."""
+    """Do what `prospero_1738` does, but ``%00`` marks version and attributes, as in 1993."""
     found = prospero_1738(parts, text)
     return _with_version(found, whole_path(parts).removeprefix("/").partition(";")[0])
 

@@ -53,7 +53,7 @@ def server(parts: Parts, text: str, *, may_lack_host: bool = False) -> Server:
     """Return the server that the authority names, with the scheme's default port.
 
     Raises:
-        InvalidURL: there is no authority, its host is empty, or the port is no port.
+        InvalidURL: there is no authority, a required host is empty, or the port is too large.
     """
     if parts.host is None or not (parts.host or may_lack_host):
         raise InvalidURL(Reason.NO_HOST, text, len(parts.scheme or "") + 1)
@@ -76,5 +76,5 @@ def _number(port: str | None, parts: Parts, text: str) -> int | None:
 
 
 def port_of(parts: Parts, text: str) -> int | None:
-    """Return the port that an authority names itself."""
+    """Return the port in the URL, never the scheme's default."""
     return _number(parts.port, parts, text)

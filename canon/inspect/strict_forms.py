@@ -1,7 +1,7 @@
-"""The grammars of single schemes, for `interpret(..., strict=True)`: where a URL departs from one.
+"""The grammars of single schemes, and the check against them, for `interpret(..., strict=True)`.
 
-A URL is checked piece by piece: user, host, port, and all the rest up to the fragment. A fault is
-where the longest part that a piece's pattern takes from the left ends.
+A URL is checked piece by piece: user, host, port, and all the rest up to the fragment. The position
+of a fault is the end of the text that a piece's pattern matches from the left.
 """
 
 import re
@@ -85,7 +85,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compile_pattern(pattern)
 
 
-# Rows that are no schemes.
+# Keys of rows that are no schemes.
 ANY = ""  # every scheme that the document does not define
 FRAGMENT = "#"
 
@@ -117,7 +117,7 @@ _SLASHED = rf"(?:{_PCHAR}|/)*+"
 def _of_1738(uchar: str, host: str, port: str) -> dict[str, _Shape]:
     """Return the grammars of RFC 1738 section 5, for a class "uchar", a host and a port."""
     segment = _any_of(uchar + "?:@&=")  # of ftp, file and prospero
-    h_segment = _any_of(uchar + ";:@&=")  # of http, and what searches are made of
+    h_segment = _any_of(uchar + ";:@&=")  # of http, and of searches
     x_char = _any_of(uchar + ";/?:@&=")
     selected = rf"(?:(?!%0[9AaDd]){x_char})"  # a selector holds no tab and no line break
     searched = rf"(?:(?!%09){h_segment})*+"
@@ -142,8 +142,8 @@ def _of_1738(uchar: str, host: str, port: str) -> dict[str, _Shape]:
         "telnet": at_server("/?", login),
         "wais": at_server(rf"/{plain}(?:\?{h_segment}*+|/{plain}/{plain})?"),
         "prospero": at_server(rf"{path}(?:;{field}={field})*+"),
-        ANY: _Shape(rf"{x_char}*+"),  # a server is no more than such characters
-        FRAGMENT: _Shape("(?!)"),  # it is no part of a URL
+        ANY: _Shape(rf"{x_char}*+"),  # a server has no grammar of its own here
+        FRAGMENT: _Shape("(?!)"),  # no fragment is part of a URL
     }
 
 

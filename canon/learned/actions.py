@@ -69,7 +69,7 @@ def drop_session_segment(parts: Parts, _rewrite: Rewrite) -> Parts:
 
 
 def _without(segment: str, name: str) -> str:
-    """Remove a parameter from a segment, unless a dot segment would be left: that is a step."""
+    """Remove a parameter from a segment, unless a dot segment would be left."""
     first, *given = segment.split(";")
     shorter = ";".join([first, *(one for one in given if query.name(one) != name)])
     return segment if shorter.lower().replace("%2e", ".") in {".", ".."} else shorter
@@ -90,7 +90,7 @@ def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
 
 
 def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Remove a parameter, if the others are those in ``beside``: by name, or with a value."""
+    """Remove a parameter, if the others are those in ``beside``, with its values if it has any."""
     given, old = parts.query, rewrite.old
     if not given or old not in given:
         return parts
@@ -118,7 +118,7 @@ def drop_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
 
 
 def drop_mixed(parts: Parts, rewrite: Rewrite) -> Parts:
-    """Remove all of several parameters that are there, if the others are those in ``beside``."""
+    """Remove whichever of several parameters are there, if the others are those in ``beside``."""
     if not parts.query:
         return parts
     fields = query.fields(parts.query)
@@ -186,7 +186,7 @@ def keep_parameters(parts: Parts, rewrite: Rewrite) -> Parts:
 def _is_odd_subdomain(parts: Parts, rewrite: Rewrite) -> bool:
     """Return True for a host such as ``a_b.example.com`` below the host of a rule.
 
-    The lists of rules that people share mean by subdomains the names that RFC 1123 allows.
+    In shared lists of rules, subdomains are only the names that RFC 1123 allows.
     """
     return rewrite.subdomains and not _PLAIN_HOST.fullmatch(parts.host or "")
 

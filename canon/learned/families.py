@@ -23,8 +23,8 @@ class Family(Rule):
     Attributes:
         apply: rewrites a URL that the rewrite covers. Total; returns the same object if it changes
             nothing.
-        mark: returns a test that the text of every URL passes which a rewrite changes, so that
-            those that fail need not be split. Others may pass it, too.
+        mark: returns a test of a URL's text. A URL that fails it is not changed and need not be
+            split; one that passes may still not be changed.
         check: returns what is wrong with the fields of a rewrite, or None.
         describe: says for people what a rewrite does.
         example: the fields with which ``before`` becomes ``after`` on ``example.com``.
@@ -32,13 +32,13 @@ class Family(Rule):
         can_chain: True if one rewrite's result may be another rewrite's input, so that several
             could form a circle.
         by_query: True if each query of a path is evidence of its own: the rule is not about paths.
-        one_page: True if a rule is about one page: each of its names is evidence of its own.
+        one_page: True if a rule is about one page: each of its URLs is evidence of its own.
         any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
             ``config/learning.toml``).
         any_class_size: True if a rule may merge any number of URLs into one.
         one_to_one: True if no two URLs that a rule changes become one.
-        named: True if only hosts with a name and without a port can have it: what another scheme
-            or host name means for a port, or for an address, is not known.
+        named: True if it is only for host names without a port: with a port or an address, another
+            scheme or host name may lead elsewhere.
     """
 
     apply: Callable[[Parts, Rewrite], Parts]

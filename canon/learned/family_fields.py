@@ -7,12 +7,12 @@ from canonry.canon.syntax import grammar, query
 
 _INDEX_NAMES = ("index", "default", "home", "main", "welcome")
 INDEX_FILE = re.compile(rf"(?:{'|'.join(_INDEX_NAMES)})(?:\.[A-Za-z0-9]{{1,8}})?")
-INDEX_INITIALS = frozenset(name[0] for name in _INDEX_NAMES)  # with which its name begins
+INDEX_INITIALS = frozenset(name[0] for name in _INDEX_NAMES)  # first letters of such files
 
 
 def is_directory(text: str) -> bool:
     """Return True if a text is a path of whole segments, with a slash at both ends."""
-    if text == "/":  # most rules are for all of a site, and to load the grammar takes 4 ms
+    if text == "/":  # as in most rules; loading the grammar takes 4 ms
         return True
     ends = text.startswith("/") and text.endswith("/") and "//" not in text
     return ends and grammar.matches("path-absolute", text)

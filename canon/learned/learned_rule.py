@@ -14,7 +14,7 @@ RuleState = Literal["candidate", "active", "suspended", "revoked"]
 RULE_STATES: tuple[RuleState, ...] = get_args(RuleState)
 FORMAT, VERSION = "canonry-rules", 1
 _KEYS = ("format", "version", "policy", "rules")
-_EARLIER_STATES = {"probation": "candidate", "frozen": "revoked"}  # that there were until 0.2
+_EARLIER_STATES = {"probation": "candidate", "frozen": "revoked"}  # the names until 0.2
 
 
 class RulesError(ValueError):

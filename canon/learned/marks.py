@@ -1,7 +1,7 @@
-"""Marks: what the text of a URL has to have for a rewrite of a family to change it.
+"""Marks: quick tests of a URL's text for what a rewrite needs to change it.
 
-Each function returns a test of a whole URL's text. What it finds is necessary and need not be
-enough: it only tells, without splitting a URL, that a rewrite does not change it.
+Each function returns a test of a whole URL's text. A URL that fails it is not changed and need not
+be split; one that passes may still not be changed.
 """
 
 import re
@@ -14,12 +14,12 @@ from canonry.canon.syntax import query as query_fields
 
 Mark: TypeAlias = Callable[[str], object]  # true if a URL has it
 
-# In ``old`` is a name or a field, or several, and in ``beside`` are the names of all others.
+# Families with names or fields in ``old``, and the names of all other parameters in ``beside``.
 _BESIDE = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
 _QUERY = re.compile(r"\?").search
 _SESSION_SEGMENT = re.compile(r"/\([A-Za-z]\(").search
 _HTTP = re.compile(r"http:").match
-_CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII any letter may be one
+_CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII, any may be upper case
 _SLASHES = re.compile(r"//[\s\S]*//").search  # besides those of the host
 _NO_FINAL_SLASH = re.compile(r"[^/](?![^?#])").search  # RFC 3986 section 3.3: the end of a path
 _FINAL_SLASH = re.compile(r"/(?![^?#])").search
@@ -67,7 +67,7 @@ def mixed(rewrite: Rewrite) -> Mark:
 
 
 def on_page(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a parameter from the names of one page."""
+    """Return the mark of a rewrite that removes a parameter from the URLs of one page."""
     start, removed = rewrite.new.partition("?")[0] + "?", rewrite.old
 
     def has_it(url: str) -> bool:
@@ -84,13 +84,13 @@ def anywhere(rewrite: Rewrite) -> Mark:
 
 
 def names_before(rewrite: Rewrite) -> frozenset[str] | None:
-    """Return the names of all parameters of the URLs from which a rewrite removes some of them.
+    """Return the names of all parameters of a URL that a rewrite can change.
 
     Args:
-        rewrite: what it says.
+        rewrite: of any family.
 
     Returns:
-        None if it may change URLs with other parameters, too.
+        The names, or None if it can change URLs with different ones.
     """
     if rewrite.family not in _BESIDE:
         return None
@@ -98,13 +98,13 @@ def names_before(rewrite: Rewrite) -> frozenset[str] | None:
     return frozenset({*removed, *map(query_fields.name, rewrite.beside)})
 
 
-@lru_cache(maxsize=16_384)  # the rules of a host look at each of its URLs, some thousand at once
+@lru_cache(maxsize=16_384)  # each rule of a host tests the same URLs, some thousand at once
 def names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
     return _as_set(query_fields.names(_query_of(url)))
 
 
-@lru_cache(maxsize=4096)  # most URLs of a host have the names that others have: they share a set
+@lru_cache(maxsize=4096)  # most URLs of a host have the same names and share a set
 def _as_set(names: tuple[str, ...]) -> frozenset[str]:
     """Return names as a set."""
     return frozenset(names)
@@ -157,7 +157,7 @@ def order(_rewrite: Rewrite) -> Mark:
 
 
 def _is_unsorted(url: str) -> bool:
-    """Return True if the names of a URL's parameters are not in their order."""
+    """Return True if the names of a URL's parameters are not sorted."""
     text = _query_of(url)
     if "&" not in text:
         return False

@@ -18,7 +18,7 @@ _HOST_NAME = re.compile(rf"(?:{_LABEL}\.)+{_TOP}")
 _HOST = rf"(?:{_LABEL}\.)*{_TOP}|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}|\[[0-9a-f:.]+\]"
 _SITE = re.compile(rf"({_HOST})(?::[1-9][0-9]{{0,4}})?")
 _MAX_HOST = 253
-# RFC 3986 section 3.2: all of the authority; with an "@" it also has userinfo.
+# The whole authority (RFC 3986 section 3.2); one with an "@" has userinfo and does not match.
 _OF_URL = re.compile(r"https?://([^/?#@]+)(?=[/?#]|\Z)")
 _PORT = re.compile(r":[0-9]*\Z")
 _CACHED = 65_536
@@ -96,7 +96,7 @@ def _defaults(kind: type[Rewrite]) -> dict[str, Any]:
 
 
 def site_of(parts: Parts) -> str:
-    """Return the site of a URL; "" if no rule can be about it: it has userinfo, or no host."""
+    """Return the site of a URL; "" if no rule can cover it: no web URL, no host, or userinfo."""
     if parts.scheme not in WEB or parts.userinfo is not None or parts.host is None:
         return ""
     return parts.host if parts.port is None else f"{parts.host}:{parts.port}"

@@ -35,7 +35,7 @@ def _fault(rule: LearnedRule, source: str) -> str | None:
     """Return what is wrong with a rule, as `fault` does.
 
     Raises:
-        TypeError: a field has a wrong type; rules from files never have.
+        TypeError: a field has a wrong type, which rules from files never have.
     """
     try:
         return fault(rule)
@@ -142,7 +142,7 @@ class RuleSet:
         own = {site: rules for site, rules in self._own.items() if site not in sites}
         own |= _by_host([rule for rule in active if rule.host in sites])
         new = copy(self)
-        new.__dict__.pop("wide", None)  # it is cached
+        new.__dict__.pop("wide", None)  # cached for the old rules
         new.__dict__.update(rules=rules, active=active, _own=own, _on={}, _steps={})
         return new
 
@@ -251,8 +251,8 @@ class Followed(NamedTuple):
 def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Followed:
     """Apply rules to an identity until neither they nor the policy change it any more.
 
-    So rules are idempotent. Should a set of rules never stop changing a URL, the URL stays as it
-    is; no set that passes the checks is known to do that.
+    So applying rules is idempotent. If a set of rules never stops changing a URL, the URL stays as
+    it is; no set that passes the checks is known to do that.
 
     Args:
         rules: the rules.
@@ -286,7 +286,7 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
 
 
 def is_marked(steps: Iterable[RuleStep], text: str) -> bool:
-    """Return False if no step changes a URL with some text."""
+    """Return True if a step may change a URL with this text."""
     for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
         if step.mark(text):
             return True

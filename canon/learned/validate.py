@@ -41,7 +41,7 @@ def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
 
 
 def find_circle(rewrites: Iterable[Rewrite]) -> Rewrite | None:
-    """Return a rewrite from which others lead back to itself, or None.
+    """Return a rewrite that leads back to itself through others, or None.
 
     Only families that move hosts or prefixes can form a circle. One rewrite may follow another if
     its input may be the other's result. This is decided from the fields alone, so a few harmless
@@ -63,7 +63,7 @@ def find_circle(rewrites: Iterable[Rewrite]) -> Rewrite | None:
 def _following(
     rewrite: Rewrite, moving: list[Rewrite], by_host: Mapping[str, list[Rewrite]]
 ) -> set[Rewrite]:
-    """Return the rewrites that may change what a rewrite makes, without itself."""
+    """Return the other rewrites that may change the result of a rewrite."""
     if FAMILIES[rewrite.family].moves_host:
         found = {o for o in by_host.get(rewrite.new, ()) if FAMILIES[o.family].moves_host}
     else:

@@ -78,9 +78,9 @@ static void compress(uint64_t h[8], const byte block[BLOCK], uint64_t count, int
 enum { LANES = 8 };
 typedef struct {
     uint64_t h[8][LANES], count[LANES];      /* states, and how many bytes each has taken */
-    const byte *text[LANES];                 /* what is left of it, and how much */
+    const byte *text[LANES];                 /* the rest of each text, and its length */
     ptrdiff_t left[LANES];
-    byte *out[LANES];                        /* where the hash goes, and its bytes: 8, 16 … */
+    byte *out[LANES];                        /* where the hash goes, and its size: 8, 16 … */
     int size[LANES], busy;                   /* busy: a bit for each lane with a text */
 } Lanes;
 
@@ -160,7 +160,7 @@ __attribute__((target("avx512f,avx512bw"))) static void compress_avx512(Lanes *l
                 half[n + k + 2] = _mm512_shuffle_i64x2(pair[n + k], pair[n + k + 2], 0xee);
             }
         }
-        for (int n = 0; n < 4; n++) { /* words 0, 1, 4 and 5, and those two places behind them */
+        for (int n = 0; n < 4; n++) { /* words 0, 1, 4 and 5, and those two places after them */
             int word = i + n + (n & 2);
             m[word] = (Eight)_mm512_shuffle_i64x2(half[n], half[n + 4], 0x88);
             m[word + 2] = (Eight)_mm512_shuffle_i64x2(half[n], half[n + 4], 0xdd);
@@ -236,7 +236,7 @@ static void step(Lanes *l) {
     }
 }
 
-/* Compress what waits, and write its hashes. */
+/* Compress all texts in the lanes, and write their hashes. */
 static void flush_lanes(Lanes *l) {
     while (l->busy) step(l);
 }

@@ -1,14 +1,14 @@
-/* Whether a URL is its own identity, as nine of ten are: 64 bytes at once with AVX2, where it is.
+/* Whether a URL is its own identity, as nine of ten are; 64 bytes at once where there is AVX2.
  *
- * A yes is certain. A no means that write_url has to tell; _kernel.c includes this file.
+ * A yes is certain. After a no, write_url has to decide; _kernel.c includes this file.
  */
 #ifndef CANONRY_CANONICAL_H
 #define CANONRY_CANONICAL_H
 
 #ifdef WITH_SPANS
 
-/* 64 bytes of a URL, in two halves. Of a half that was loaded before its place, so that it ends with the
- * URL, the first bytes are skipped. */
+/* 64 bytes of a URL, in two halves. A half that would reach beyond the URL is loaded from further
+ * left, to end with the URL; its first bytes are skipped. */
 typedef struct {
     __m256i half[2], bit[2]; /* the bytes; a bit for the high half of each */
     int skip[2];
@@ -45,7 +45,7 @@ __attribute__((target("avx2"), always_inline)) static inline uint64_t equal(cons
     return joined(piece, _mm256_cmpeq_epi8(piece->half[0], all), _mm256_cmpeq_epi8(piece->half[1], all));
 }
 
-/* Return a bit for each byte that has one in the rows of a set; none for what lies behind the URL. */
+/* Return a bit for each byte that is in a set of bytes; none for what is after the URL. */
 __attribute__((target("avx2"), always_inline)) static inline uint64_t allowed(const Piece *piece, const Runs *runs) {
     __m256i rows = _mm256_loadu_si256((const __m256i *)(const void *)runs->rows), in[2];
     for (int i = 0; i < 2; i++) {
@@ -117,7 +117,7 @@ __attribute__((target("avx2"))) static int is_canonical_avx2(const Kernel *k, co
     }
 }
 
-/* Return 1 if a text is the identity of itself; 0 if that is not known. */
+/* Return 1 if a text is its own identity; 0 if that is not known. */
 static inline int is_canonical(const Kernel *k, const byte *s, Py_ssize_t n) {
     byte room[32] = {0}, *start = room + 32 - n;
     if (!k->skips || n < 8 || !HAS_SPANS) return 0;
@@ -133,7 +133,7 @@ static inline int is_canonical(const Kernel *k, const byte *s, Py_ssize_t n) {
 }
 #endif
 
-/* Note what is_canonical needs to know. */
+/* Prepare the tables that is_canonical reads. */
 static void set_canonical(Kernel *k) {
     for (int c = 0; c < 256; c++) k->run_host.run[c] = k->host[c] == c && c;
     set_rows(&k->run_host, 0);
@@ -142,7 +142,7 @@ static void set_canonical(Kernel *k) {
         if (k->tracking.all[i].length) k->suspect[k->tracking.all[i].text[0]] = 1;
     for (Py_ssize_t i = 0; i < k->leading.count; i++) {
         if (k->leading.all[i].length) k->suspect[k->leading.all[i].text[0]] = 1;
-        else k->skips = 0; /* every field begins so */
+        else k->skips = 0; /* every field begins with "" */
     }
     for (int c = 'A'; c <= 'Z'; c++) k->suspect[c] = k->suspect[lower((byte)c)];
 }

@@ -1,7 +1,7 @@
 /* Which rules merge two spellings of one URL: the plain pipeline's steps, one by one.
  *
- * canon/pipeline/canonical.py does the same for any URL, with texts for people. Where the steps below
- * do not lead to the identity that the kernel has found, nothing is known. _kernel.c includes this file.
+ * canon/pipeline/canonical.py does the same for any URL, with texts for people. If the steps below
+ * do not lead to the kernel's identity, the rules are unknown. _kernel.c includes this file.
  */
 #ifndef CANONRY_CHANGES_H
 #define CANONRY_CHANGES_H
@@ -30,7 +30,7 @@ typedef struct {
     Py_ssize_t n, was, path, query; /* lengths; where path and query begin (at the "?", or the end) */
 } Trace;
 
-/* Note that a step has changed the URL, if it has; return 0 if its texts are too long. */
+/* Record what a step changed in the URL, if anything; return 0 if there is no room for it. */
 static int note(Trace *t, int step) {
     Py_ssize_t least = t->n < t->was ? t->n : t->was, head = 0, tail = 0;
     if (t->n == t->was && !memcmp(t->now, t->before, (size_t)t->n)) return 1;
@@ -231,7 +231,7 @@ static int32_t merging(const Kernel *k, const byte *one, Py_ssize_t n, const byt
                        Trace traces[2]) {
     const byte *here = NULL, *there = NULL;
     int32_t fragment = 0;
-    if (k->guesses.rules & FRAGMENT) { /* what is in a fragment merges nothing */
+    if (k->guesses.rules & FRAGMENT) { /* other changes in it do not count */
         Py_ssize_t a = 0, b = 0;
         if ((here = memchr(one, '#', (size_t)n))) a = n - (here - one) - 1, n = here - one;
         if (other && (there = memchr(other, '#', (size_t)m))) b = m - (there - other) - 1, m = there - other;

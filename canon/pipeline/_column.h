@@ -1,7 +1,7 @@
 /* The identities and keys of an Arrow column of texts, written as Arrow's buffers, into memory that the
  * caller allocates: Arrow keeps what it has freed, and Python's bytes would be new pages each time.
  *
- * Whatever holds for a single URL holds here; _kernel.c includes this file.
+ * The results are those of single URLs; _kernel.c includes this file.
  */
 #ifndef CANONRY_COLUMN_H
 #define CANONRY_COLUMN_H
@@ -25,7 +25,7 @@ static void release(Memory *memory) {
     Py_CLEAR(memory->owner);
 }
 
-/* Let a function allocate n bytes; NULL is an error. */
+/* Let a function allocate n bytes; return NULL for an error. */
 static byte *allocate(Memory *memory, PyObject *function, Py_ssize_t n) {
     PyObject *made = PyObject_CallFunction(function, "n", n);
     if (!made) return NULL;
@@ -53,8 +53,8 @@ static int64_t place(const Column *c, Py_ssize_t i) {
     return large;
 }
 
-/* Return how many bytes some rows have, from ``*begin`` on; -1 if these are not in the data. Each use of an
- * offset asks for that: what is called for other rows, or another thread, may have changed it. */
+/* Return how many bytes some rows have, from ``*begin`` on; -1 if these are not in the data. Each
+ * use checks this again: a callback for other rows, or another thread, may have changed offsets. */
 static Py_ssize_t length_of(const Column *c, Py_ssize_t row, Py_ssize_t next, const byte **begin) {
     int64_t from = place(c, row), to = place(c, next);
     if (from < 0 || to < from || to > c->size) return -1;
@@ -133,8 +133,9 @@ static int write_answer(Column *c, Memory *texts, PyObject *function, PyObject *
     return 0;
 }
 
-/* Write all rows; a function allocates, another tells what we do not know. ``texts`` has c->room bytes. Return -1
- * for an error, or without one if there are more bytes of identities than Arrow's offsets can count. */
+/* Write all rows. ``function`` allocates, ``otherwise`` answers for unknown rows, ``texts`` has
+ * c->room bytes. Return -1 for an error, or without one if Arrow's offsets cannot count the bytes
+ * of the identities. */
 static int write_rows(const Kernel *k, Column *c, Memory *texts, PyObject *function, PyObject *otherwise) {
     for (;;) {
         enum Stop stop;

@@ -17,7 +17,7 @@ enum { ROOM = 4096, MAX_FIELDS = 64, SPARE = 8 };
 /* Return how many bytes a text may take: each may be escaped, and eight are stored at a time. */
 static inline Py_ssize_t room_for(Py_ssize_t n) { return 3 * n + SPARE; }
 
-/* Return how long a text may be that takes no more than so many bytes. */
+/* Return how long a text may be so that ``room`` bytes are enough for it. */
 static inline Py_ssize_t fitting(Py_ssize_t room) { return (room - SPARE) / 3; }
 
 /* The rules that a kernel can have, in the order of the table. */
@@ -39,7 +39,7 @@ enum {
     INDEX_FILE = 1 << 14,
     TRAILING_SLASH = 1 << 15,
     FRAGMENT = 1 << 16,
-    /* Nothing to do for them: the kernel leaves such URLs to the pipeline, or did it already. */
+    /* No guess acts for these: the kernel leaves such URLs to the pipeline, or did it already. */
     IN_PASSING = HOST_DOT | USERINFO | TRACKING | EMPTY_QUERY | FRAGMENT,
     ON_PATHS = DECODE_ESCAPES | LETTER_CASE | ALL_SLASHES | ARCHIVE_SESSION | SESSION_ID |
                DUPLICATE_SLASHES | INDEX_FILE | TRAILING_SLASH,
@@ -99,7 +99,7 @@ static Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
     return at + 3;
 }
 
-/* Decode escapes, and those that this makes; write again those of characters not allowed. */
+/* Decode escapes, also those that decoding produces; escape again what is not allowed. */
 static Py_ssize_t decode(const byte *allowed, byte *s, Py_ssize_t n) {
     byte room[ROOM];
     Py_ssize_t used = 0, at = 0;
@@ -127,7 +127,7 @@ static void lower_letters(byte *s, Py_ssize_t n) {
     }
 }
 
-/* Replace repeated slashes by one; of those after a colon two stay, if ``colons`` is true. */
+/* Replace repeated slashes by one; if ``colons`` is true, by two after a colon. */
 static Py_ssize_t fold_slashes(byte *s, Py_ssize_t n, int colons) {
     Py_ssize_t at = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -187,7 +187,7 @@ typedef struct {
     Py_ssize_t length, name; /* of the whole field, and of its name */
 } Field;
 
-/* Compare by name, and with ``values`` then by value: none comes before all others. */
+/* Return 1 if a sorts after b: by name, and with ``values`` also by value, where none is first. */
 static int is_after(const Field *a, const Field *b, int values) {
     Py_ssize_t least = a->name < b->name ? a->name : b->name;
     int order = memcmp(a->text, b->text, (size_t)least);
@@ -212,7 +212,7 @@ static int split_fields(const byte *s, Py_ssize_t n, Field *fields) {
     return count;
 }
 
-/* A listed name, and a value of 16 to 128 letters and digits, one digit at least. */
+/* Return 1 for a listed name with a value of 16 to 128 letters and digits, one digit at least. */
 static int is_session(const Names *session, const Field *field) {
     Py_ssize_t size = field->length - field->name - 1;
     const byte *value = field->text + field->name + 1;
@@ -305,7 +305,7 @@ static Py_ssize_t www(const byte *s, Py_ssize_t n) {
     return again > end && again + 1 < n ? end : 0;
 }
 
-/* Apply these rules to a URL whose path begins, whose path ends and that ends at these places; return
+/* Apply these rules to a URL that ends at ``end``; its path is from ``path`` to ``query``. Return
  * the new end, or -1. The origin is "http://" or "https://", a host, and perhaps a port. */
 static Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
     int dropped = 0;

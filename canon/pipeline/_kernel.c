@@ -25,8 +25,8 @@ typedef struct {
     byte unreserved[256];
     Runs run_path[2], run_query[2];  /* bytes to copy unchanged, [rules] */
     Runs run_host;                   /* bytes of a host in lower case */
-    byte suspect[256];               /* 1: a tracking name may begin so */
-    int skips;                       /* what is canonical without guesses is the identity */
+    byte suspect[256];               /* 1: a tracking name may begin with this byte */
+    int skips;                       /* 1: no guess, so a canonical URL is its identity */
     byte host[256];                           /* a host's characters in lower case; 0: not allowed */
     Guesses guesses;
     uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
@@ -100,7 +100,7 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
     if (i < n && s[i] != '/' && s[i] != '?' && s[i] != '#' && s[i] != ':') return -1;
     end = i;
     if (end == label || end - host > MAX_HOST) return -1;
-    if (out[label] >= '0' && out[label] <= '9') { /* the last label may be a number: then this is no name */
+    if (out[label] >= '0' && out[label] <= '9') { /* perhaps a number: then this is no name */
         int number = 1, octets = 0, digits = 0, value = 0;
         for (Py_ssize_t j = label; j < end; j++) number &= out[j] >= '0' && out[j] <= '9';
         if (!number && end - label >= 2 && out[label + 1] == 'x') return -1;
@@ -222,7 +222,7 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
 }
 
 /* Write the identity (or, without rules, what to request) of s; return its length or -1. White space
- * at its end is no part of a URL (URL Standard section 4.4). */
+ * at the end of s is no part of the URL (URL Standard section 4.4). */
 static Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out) {
     while (n > 0 && s[n - 1] <= ' ') n--;
     Py_ssize_t at = 0, i = put_origin(k, s, n, out, &at), path = at, query;
@@ -263,8 +263,7 @@ static const byte *bytes_of(PyObject *given, Py_ssize_t *n) {
 }
 
 /* Return the identity of a text of n bytes, or with ``whole`` its Canonical; None if we cannot tell.
- * What was given is reused if it is canonical already. The key is complete when the lanes have been
- * flushed. */
+ * A str that is canonical already is reused. The key is complete when the lanes were flushed. */
 static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssize_t n, int whole, Lanes *lanes) {
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
@@ -314,12 +313,12 @@ static PyObject *kernel_identity(PyObject *self, PyObject *text) {
     return answer((Kernel *)self, text, s, n, 0, NULL);
 }
 
-/* Return how much of a base stands before a reference (RFC 3986 section 5.2.2, and the URL Standard's
- * repairs), or -1 if we cannot tell. Dot segments are not removed yet. */
+/* Return how many bytes of a base to put before a reference (RFC 3986 section 5.2.2, and the URL
+ * Standard's repairs), or -1 if we cannot tell. Dot segments are not removed yet. */
 static Py_ssize_t kept_of(const Kernel *k, const byte *base, Py_ssize_t m, const byte *s, Py_ssize_t n) {
     byte room[ROOM];
     Py_ssize_t at, end, last = 0, origin = put_origin(k, base, m < ROOM - 8 ? m : ROOM - 8, room, &at);
-    /* White space before it, "?query", "#fragment" and what browsers repair are left to the pipeline. */
+    /* The pipeline resolves leading white space, "?query", "#fragment" and what browsers repair. */
     if (origin < 0 || n < 1 || s[0] <= '!' || s[0] > '~' || strchr("?#\\", s[0])) return -1;
     if (n > 8 && (!memcmp(s, "http://", 7) || !memcmp(s, "https://", 8))) return 0;
     if (s[0] == '/') return n > 1 && (s[1] == '/' || s[1] == '\\') ? -1 : origin;
@@ -327,7 +326,7 @@ static Py_ssize_t kept_of(const Kernel *k, const byte *base, Py_ssize_t m, const
         if (s[i] == ':') return -1; /* "mailto:x", or "http:x", which browsers resolve */
     }
     for (end = origin; end < m && base[end] != '?' && base[end] != '#'; end++) {
-        if (base[end] == '\\' || base[end] <= ' ') return -1; /* a slash to browsers; perhaps removed */
+        if (base[end] == '\\' || base[end] <= ' ') return -1; /* browsers change these */
         if (base[end] == '/') last = end + 1;
     }
     return last && !dots(base + last, end - last) ? last : -1; /* "a/.." is resolved before */
@@ -358,7 +357,7 @@ static PyObject *kernel_canonical(PyObject *self, PyObject *const *args, Py_ssiz
     return made;
 }
 
-/* Return the elements of a list, which finalizers and other threads may change meanwhile. */
+/* Copy a list into a tuple: finalizers and other threads may change the list meanwhile. */
 static PyObject *copy_of(PyObject *list) {
 #if PY_VERSION_HEX < 0x030C0000 /* a finalizer may run as soon as the tuple is allocated */
     int collects = PyGC_Disable();
@@ -417,10 +416,10 @@ static byte *put_host(const byte *identity, Py_ssize_t n, byte *to) {
     return to;
 }
 
-/* Write the key of every line, and the hash of its text if that is not the canonical form; and with
- * ``hosts`` the hosts of the lines that have a key, each with a line feed, up to ``*hosts_end``. Uses no
- * Python objects, so that it can run without the GIL. Return how many lines there are, or one more than
- * ``count``, for which there is room; -1 if memory runs out. */
+/* Write the key of every line, and the hash of its text if that is not canonical. With ``hosts``,
+ * also write the host of each line that has a key, with a line feed, up to ``*hosts_end``. Uses no
+ * Python objects, so that it can run without the GIL. Return how many lines there are, or
+ * ``count`` + 1 if there are more than ``count``; -1 if memory runs out. */
 static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_ssize_t count, byte *key,
                             byte *text, byte *known, byte *ends, byte *hosts, byte **hosts_end) {
     byte room[4 * ROOM], *out = room; /* of the lanes' texts that are not lines themselves */
@@ -468,9 +467,9 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
     return line;
 }
 
-/* Return, for all lines of a block: their keys, their hashes, whether each key is known, where they end,
- * and if they are wanted, the hosts of those with a key. The hash of a canonical line is zeros: its key
- * says it all. */
+/* Return, for all lines of a block: their keys, their hashes, whether each key is known, where they
+ * end, and on request the hosts of those with a key. A canonical line has a hash of zeros: its key
+ * is enough. */
 static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     PyObject *given;
     Py_ssize_t count;
@@ -507,7 +506,7 @@ static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     return made;
 }
 
-/* Return the rules that merge a text with another of its identity, or with that itself if it is None. */
+/* Return the rules that merge a text with another, or with its identity if ``other`` is None. */
 static int32_t merging_of(const Kernel *k, PyObject *one, PyObject *other, Trace traces[2]) {
     PyObject *given[] = {one, other};
     const byte *texts[2] = {NULL, NULL};

@@ -1,13 +1,13 @@
-/* Copies runs of bytes that need no change, with AVX2 where it is: 32 bytes at once. */
+/* Copies runs of bytes that need no change, 32 at once where there is AVX2. */
 #ifndef CANONRY_SPANS_H
 #define CANONRY_SPANS_H
 
 typedef struct {
     byte run[256];  /* 1: copy unchanged */
-    byte rows[32];  /* by the low half of a byte, twice: a bit for each high half below 8 */
+    byte rows[32];  /* the same below 128, by low half: a bit for each high half; twice */
 } Runs;
 
-/* Make the rows of what may be copied. ``also`` is copied by AVX2 alone; 0: nothing. */
+/* Set the rows from the run. ``also`` is one more byte, which only AVX2 copies; 0: none. */
 static void set_rows(Runs *runs, int also) {
     for (int c = 0; c < 128; c++) {
         if (runs->run[c] || (also && c == also)) runs->rows[c & 15] |= (byte)(1 << (c >> 4));
@@ -18,7 +18,7 @@ static void set_rows(Runs *runs, int also) {
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-/* Return a bit for each of 32 bytes that may not be copied; of those after a slash also the dots. */
+/* Return a bit for each of 32 bytes that may not be copied, or is a dot after a slash. */
 __attribute__((target("avx2"), always_inline)) static inline uint32_t
 stops(const byte *rows, const byte *s, uint32_t *slashes) {
     const __m256i low = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();

@@ -111,7 +111,7 @@ def _preset(name: str) -> Policy:
 
 
 def _is_label(name: str) -> bool:
-    """Return True for a preset's label, such as ``web/1``, the spelling of keys and stores."""
+    """Return True for a preset's label, such as ``web/1``."""
     return name.partition("/")[0] in released()
 
 

@@ -177,7 +177,7 @@ def collapse(path: str) -> str:
 
 
 def _step(kept: list[str], segment: str) -> None:
-    """Append a segment, except ``.``; if ``..`` can, it removes the last segment instead."""
+    """Append a segment; ``.`` adds nothing, and ``..`` removes the last segment if it can."""
     if segment == ".." and kept and kept[-1] != "..":
         kept.pop()
     elif segment != ".":

@@ -1,4 +1,4 @@
-"""Rules of web archives' indexes: they decode data into structure, and are for look-ups alone."""
+"""Rules of web archives' indexes, only for look-ups: they may decode data into delimiters."""
 
 import re
 from urllib.parse import unquote_to_bytes
@@ -12,8 +12,8 @@ from canonry.canon.syntax.schemes import WEB
 
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _SLASHES = re.compile("//+")
-# Session identifiers, as the indexes know them: a name, also as the end of a longer one, and a
-# value of an exact length. What goes takes the separator behind it along.
+# Session identifiers, as in the indexes: a name, also at the end of a longer one, and a value,
+# mostly of an exact length. The separator after it is removed, too.
 _SESSION_FIELD = compile_pattern(
     r"(?:(?:jsessionid|phpsessid|sid)=[0-9a-z]{32}|aspsessionid[a-z]{8}=[a-z]{24}"
     r"|cfid=(?:(?!cfid=)[^&])++&cftoken=[^&]++)(?:&|\Z)",
@@ -25,7 +25,7 @@ _SESSION_SEGMENT = compile_pattern(
 
 
 def _decoded(text: str) -> bytes:
-    """Decode all escapes, and those that this makes, until none is left."""
+    """Decode all escapes, also those that decoding produces, until none is left."""
     data = text.encode()
     once = unquote_to_bytes(data)
     if _ESCAPE.search(once) is None:
@@ -50,15 +50,15 @@ _IN_INDEX = _writer("".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in "
 
 
 def in_index(text: str) -> str:
-    """Write a path or a query as indexes do: only controls, space, ``#``, ``%``, bytes above 7E.
+    """Write text as indexes do: escape only controls, space, ``#``, ``%``, and bytes above 7E.
 
-    Their escapes have lower-case digits. A decoded ``?`` in a path looks like the start of a query.
+    Escapes have lower-case digits. A decoded ``?`` in a path looks like the start of a query.
     """
     return "".join([_IN_INDEX[byte] for byte in _decoded(text)]) if "%" in text else text
 
 
 def decode_escapes(parts: Parts) -> Parts:
-    """Decode every escape of path and query, however deep, but those that the component needs."""
+    """Decode all escapes in path and query, also nested ones, but those that they need."""
     path, query_text = parts.path, parts.query
     if parts.scheme not in WEB:
         return parts
@@ -80,7 +80,7 @@ def fold_all_slashes(parts: Parts) -> Parts:
 
 
 def drop_sessions(parts: Parts) -> Parts:
-    """Remove session identifiers, those of a query unless what remains would have one again."""
+    """Remove session identifiers, but not from a query if what remains would hold one again."""
     if parts.scheme not in WEB:
         return parts
     path, query_text = _without_segment(parts.path), parts.query
@@ -112,7 +112,7 @@ def _name_and_value(field: str) -> list[str]:
 
 
 def sort_fields(parts: Parts) -> Parts:
-    """Sort all fields, also of what is no form, unless that would make a session identifier."""
+    """Sort the fields of any query, form or not, unless that would make a session identifier."""
     if not parts.query or "&" not in parts.query or parts.scheme not in WEB:
         return parts
     ordered = sorted_fields(parts.query)

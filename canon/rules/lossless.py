@@ -92,7 +92,7 @@ def remove_dots(parts: Parts) -> Parts:
 
 
 def remove_inner_dots(parts: Parts) -> Parts:
-    """Do as `remove_dots`, but keep a ``..`` that leads above the root (the draft of 2003)."""
+    """Do what `remove_dots` does, but keep a ``..`` that leads above the root (2003)."""
     return _without_dots(parts, collapse)
 
 

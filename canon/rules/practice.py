@@ -31,7 +31,7 @@ def drop_fragment(parts: Parts) -> Parts:
 
 
 def drop_plain_fragment(parts: Parts) -> Parts:
-    """Remove the fragment unless it begins with ``!``: some applications name pages so."""
+    """Remove the fragment unless it begins with ``!``: some applications name pages with it."""
     if parts.fragment is None or parts.fragment.startswith("!"):
         return parts
     return parts._replace(fragment=None)
@@ -150,7 +150,7 @@ def drop_host_dot(parts: Parts) -> Parts:
 
 
 def drop_first_www(parts: Parts) -> Parts:
-    """Remove a first label such as ``www``, as of edition 0: also from ``www.www2.com``."""
+    """Remove a first label such as ``www``, as edition 0 does: also from ``www.www2.com``."""
     found = _FIRST_WWW.match(parts.host or "")
     return parts if found is None else parts._replace(host=found[1])
 

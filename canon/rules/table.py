@@ -16,13 +16,12 @@ from canonry.canon.syntax.parts import Parts
 
 
 def unchanged(parts: Parts) -> Parts:
-    """Return the parts unchanged: the ``apply`` of a row that has no lists yet."""
+    """Return the parts unchanged: the ``apply`` of a row whose lists are not bound yet."""
     return parts
 
 
 # The documents whose ladder a policy can follow (its ``dialect``). A few lossless rows are only for
-# some of them: what the draft of 2003 has otherwise, or does not have
-# (docs/decisions/0028-the-ladder-of-2003.md).
+# some of them, where the draft of 2003 differs (docs/decisions/0028-the-ladder-of-2003.md).
 DIALECTS = ("rfc3986", "whatwg", "rfc2396bis-01")
 _LATER = frozenset({"rfc3986", "whatwg"})
 _2003 = frozenset({"rfc2396bis-01"})
@@ -479,7 +478,7 @@ PRACTICE = frozenset(step.name for step in STEPS if step.rung == Rung.PRACTICE)
 
 
 def rows_of(edition: int) -> tuple[Step, ...]:
-    """Return the rows of an edition, in order; each name stands in one of them."""
+    """Return the rows of an edition, in order; each name occurs once."""
     return tuple(
         step
         for step in STEPS

@@ -17,7 +17,7 @@ PRODUCTIONS: dict[str, str] = {
     "ftpaddress": "ftp://<host>/<path>",
     "newsaddress": "news:<groupart>",
     "groupart": r"\*|<group>|<article>",
-    "group": "<ialpha>",  # several, with dots between: a dot is a character of each
+    "group": "<ialpha>",  # in the BNF, several with dots between; but each matches dots, too
     # The host begins after the first "@" that a host can follow.
     "article": r"(?><xalpha>+?@(?:<hostname>|<hostnumber>(?!<xalpha>)))",
     "waisaddress": "<waisindex>|<waisdoc>",
@@ -59,7 +59,7 @@ PRODUCTIONS: dict[str, str] = {
     "extra": r"[!*\"'():;, ]",
     "escape": "%<hex><hex>",
     "hex": "[0-9A-Fa-f]",
-    # Productions that no URL uses.
+    # Characters that are in no URL: the next two.
     "variant": r"[{}|\[\]\\^~]",
     "punctuation": "[<>]",
     "digits": "<digit>++",

@@ -43,7 +43,7 @@ PRODUCTIONS: dict[str, str] = {
     "lowalpha": "[a-z]",
     "upalpha": "[A-Z]",
     "digit": "[0-9]",
-    # Productions that no URL uses (section 2.4.3).
+    # Characters that are in no URL (section 2.4.3).
     "control": r"[\x00-\x1f\x7f]",
     "space": " ",
     "delims": '[<>#%"]',

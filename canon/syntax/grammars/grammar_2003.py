@@ -12,7 +12,7 @@ PRODUCTIONS: dict[str, str] = {
     "unreserved": "<ALPHA>|<DIGIT>|<mark>",  # section 2.3
     "mark": r"[\-_.!~*'()]",
     "escaped": "%<HEXDIG><HEXDIG>",  # section 2.4
-    # Productions that no URI uses (section 2.4.3).
+    # Characters that are in no URI (section 2.4.3).
     "CTL": r"[\x00-\x1f\x7f]",
     "SP": " ",
     "delims": '[<>#%"]',

@@ -1,4 +1,4 @@
-"""Dedup of files on a cluster: the lines that are kept are those of the job on one machine."""
+"""Dedup of files on a cluster; it keeps the same lines as a job on one machine."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby, islice
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_LINE_BITS = 40  # of a place: the number of the line; the bits above are the number of the file
+_LINE_BITS = 40  # low bits of a place, for the line number; higher bits are the file number
 _LINE = (1 << _LINE_BITS) - 1
 _SOME = 10_000  # rows
 _CUT, _BLANK = "(cut)", "(blank)"
@@ -35,7 +35,7 @@ def dedup(
 ) -> Summary:
     """Deduplicate files.
 
-    A task reads a whole file: a few hundred files are better than one.
+    A task reads a whole file, so a few hundred files are better than one.
 
     Args:
         plan: whose files every machine of the cluster can read by their absolute names.
@@ -110,7 +110,7 @@ def _rows_of(block: blocks.Block, found: keying.Keyed, place: int) -> "pa.Record
 def _rows(
     keys: list[bytes | None], reasons: Sequence[str | None], lines: list[tuple[int, bytes]]
 ) -> "pa.RecordBatch":
-    """Return rows as they are shuffled: see `_ROW`."""
+    """Return rows with the columns of `_ROW`."""
     import pyarrow as pa  # noqa: PLC0415 - optional
 
     places, texts = zip(*lines, strict=True) if lines else ((), ())
@@ -184,6 +184,6 @@ def _writing(make: _Maker, files: list[str]) -> Callable[[Batches], Batches]:
 
 
 def is_foreign(folder: str) -> bool:
-    """Return True if something exists at a path that Spark did not write."""
+    """Return True if a path exists and is not an output of Spark."""
     path = Path(folder)
     return path.exists() and not (path / "_SUCCESS").exists()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from canonry.canon import Canonicalizer, Policy, Refused, RuleSet
+from canonry.canon import Canonicalizer, Policy, Refused, RuleSet, columns
 from canonry.canon.policies import preset
 
 if TYPE_CHECKING:
@@ -49,20 +49,39 @@ def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[Batches
 
         make = Canonicalizer(policy, rules)
         for batch in batches:
-            urls = [url or b"" for url in batch[column].to_pylist()]
-            rows = [
-                (None, None, found.reason.name.lower())
-                if isinstance(found, Refused)
-                else (found.identity, found.key, None)
-                for found in make.many(urls)
-            ]
-            made = zip(*rows, strict=True) if rows else ((), (), ())
-            kinds = (pa.string(), pa.binary(), pa.string())
-            more = [pa.array(values, kind) for values, kind in zip(made, kinds, strict=True)]
+            more = _in_rows(make, batch[column]) if rules else _in_columns(policy, batch[column])
             names = [*batch.schema.names, "canonical", "key", "reason"]
             yield pa.RecordBatch.from_arrays([*batch.columns, *more], names)
 
     return add
+
+
+def _in_columns(policy: Policy, urls: "pa.Array") -> "list[pa.Array]":
+    """Return identities, keys and reasons, without a Python object for each URL."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+
+    found = columns.canonicalize(urls.fill_null(""), policy=policy)
+    table = found.itercolumns()  # type: ignore[union-attr]  # of an Arrow column, it is a table
+    identity, key, reason = (column.combine_chunks() for column in table)
+    kinds = (pa.string(), pa.binary(), pa.string())
+    made = (identity, key, pc.utf8_lower(reason))
+    return [column.cast(kind) for column, kind in zip(made, kinds, strict=True)]
+
+
+def _in_rows(make: Canonicalizer, urls: "pa.Array") -> "list[pa.Array]":
+    """Return the same after learned rules, which look at one URL at a time."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    rows = [
+        (None, None, found.reason.name.lower())
+        if isinstance(found, Refused)
+        else (found.identity, found.key, None)
+        for found in make.many([url or b"" for url in urls.to_pylist()])
+    ]
+    made = zip(*rows, strict=True) if rows else ((), (), ())
+    kinds = (pa.string(), pa.binary(), pa.string())
+    return [pa.array(values, kind) for values, kind in zip(made, kinds, strict=True)]
 
 
 def distinct(

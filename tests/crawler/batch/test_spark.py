@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Resul
 from canonry.crawler.batch.spark import cluster, java
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.commands import main
+from canonry.crawler.settings import SettingsError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -178,3 +180,11 @@ def test_what_spark_cannot_do_is_an_error(tmp_path: Path, words: list[str], says
     assert done.returncode == 2
     assert says in done.stderr
     assert (tmp_path / "there.parquet").read_bytes() == b"mine"
+
+
+def test_the_address_of_a_server_needs_what_talks_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    monkeypatch.delitem(sys.modules, "pyspark.sql.connect.session", raising=False)
+    with pytest.raises(SettingsError, match=r"pip install 'pyspark\[connect\]'"):
+        java.session()
