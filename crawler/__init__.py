@@ -1,1 +1,1 @@
-"""Everything that runs: the crawl, the batch dedup, the command."""
+"""The programs: the crawl, the batch dedup, and the command."""

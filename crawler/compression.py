@@ -1,4 +1,4 @@
-"""Compressed files: detected by content, decompressed as they are read."""
+"""Compressed files: detect them by content, and decompress them as they are read."""
 
 import bz2
 import io
@@ -17,7 +17,7 @@ gz: ModuleType = zlib
 _LEVEL = 6
 try:
     from isal import isal_zlib
-except ImportError:  # pragma: no cover - on processors for which there is none
+except ImportError:  # pragma: no cover - isal does not support this processor
     pass
 else:
     gz = isal_zlib
@@ -25,11 +25,11 @@ else:
 _QUICK = _LEVEL - 1 if gz is not zlib else 1  # half the time
 
 COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")  # of names of files to be compressed
-# What a file that breaks off raises.
+# Errors of files that break off.
 _GZIP_FAULT: type[Exception] = gz.error
 FAULTS = (OSError, EOFError, zlib.error, _GZIP_FAULT, lzma.LZMAError)
 _SOME = 1 << 16  # bytes
-_STEP = 1 << 14  # bytes; what is lost at most where a file is damaged
+_STEP = 1 << 14  # bytes; the most that is lost before a damaged place
 _GZIP, _DEFLATE = 31, -15  # zlib's window bits, with and without gzip's header and checksum
 _MAGIC, _HEADER, _TRAILER = b"\x1f\x8b\x08", 10, 8  # RFC 1952 section 2.3
 _EXTRA, _NAME, _COMMENT, _HEADER_SUM = 4, 8, 16, 2  # its flags
@@ -59,7 +59,7 @@ class GzipMembers:
 
 
 class Stream(io.RawIOBase):
-    """Content that is read once; its beginning can be looked at before."""
+    """Content that can be read once, and peeked at before."""
 
     def __init__(self, source: Any) -> None:  # noqa: ANN401 - they have read1 in common, and no type
         """Wrap any object that has ``read1``."""
@@ -101,15 +101,15 @@ class Stream(io.RawIOBase):
 
 
 def is_stream(source: str) -> bool:
-    """Return True for what can be read only once: standard input, a pipe, a device."""
+    """Return True for a source that can be read only once: standard input, a pipe, a device."""
     return source == "-" or (Path(source).exists() and not Path(source).is_file())
 
 
 def opened(source: str) -> AbstractContextManager[IO[bytes]]:
     """Open a file; ``-`` is standard input.
 
-    Standard input gets a file object of its own, which is left open: a reading thread may hold the
-    lock of the usual one.
+    Standard input gets its own file object, which is left open, as a reading thread may hold the
+    lock of `sys.stdin`.
     """
     if source == "-":
         return nullcontext(open(0, "rb", closefd=False))
@@ -166,10 +166,10 @@ class Copied(io.RawIOBase):
 
 
 def write_all(file: IO[bytes], data: bytes) -> None:
-    """Write bytes, all of them.
+    """Write all bytes, or raise an error.
 
-    A buffered file that fails in the middle of many bytes only returns how many it took. A full
-    disk, or a pipe without a reader, raises an error when the rest is written.
+    A buffered file that fails midway only returns how many bytes it took. A full disk, or a pipe
+    without a reader, raises an error when the rest is written.
     """
     rest = memoryview(data)
     with naming_file(getattr(file, "name", None)):
@@ -179,7 +179,7 @@ def write_all(file: IO[bytes], data: bytes) -> None:
 
 @contextmanager
 def naming_file(name: object) -> Iterator[None]:
-    """Let the system's errors in a block name a file, unless they name one."""
+    """Add the name of a file to the system's errors in a block that have none."""
     try:
         yield
     except OSError as error:
@@ -189,7 +189,7 @@ def naming_file(name: object) -> Iterator[None]:
 
 
 class _Unclosed(io.RawIOBase):
-    """A file that its reader cannot close: others still ask for its position."""
+    """A file that its reader cannot close, because its position is still needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -206,8 +206,8 @@ class _Unclosed(io.RawIOBase):
 class _Gunzip:
     """The content of a gzip file (RFC 1952) of any number of members, up to where it breaks off.
 
-    What precedes a fault is yielded first, also the data of a member with a wrong checksum: zlib
-    checks it only after them, and would keep back what it has not yet returned.
+    Data before a fault is returned first, including that of a member with a wrong checksum. So
+    checksums are compared here, since zlib would withhold the last data of such a member.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -222,7 +222,7 @@ class _Gunzip:
 
         Raises:
             EOFError: the file ends too early.
-            OSError, zlib.error, isal.isal_zlib.error: it is no gzip file, or a damaged one.
+            OSError, zlib.error, isal.isal_zlib.error: the file is not gzip, or is damaged.
         """
         while self._member is not None or self._begin():
             if self._member.eof:
@@ -246,7 +246,7 @@ class _Gunzip:
         return bool(part)
 
     def _begin(self) -> bool:
-        """Begin a member; return False if there is none: zeros may pad the file."""
+        """Begin a member; return False if there is none. Skip zeros that pad the file."""
         while not self._rest and self._more():
             self._rest = self._rest.lstrip(b"\0") if self._members else self._rest
         if not self._rest:
@@ -289,11 +289,11 @@ def _header(data: bytes) -> int:
             at = data.find(b"\0", at) + 1
             if not at:
                 return 0
-    at += flags & _HEADER_SUM  # whose value is also its length
+    at += flags & _HEADER_SUM  # the value of this flag equals its length
     return at if at <= len(data) else 0
 
 
 def gzip_member(data: bytes) -> bytes:
-    """Return bytes as a gzip member (RFC 1952): a file by itself, or the next part of one."""
+    """Compress bytes as a gzip member (RFC 1952), which is a whole file or the next part of one."""
     compressor = gz.compressobj(_LEVEL, wbits=_GZIP)
     return bytes(compressor.compress(data) + compressor.flush())

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class HoldReason(Enum):
-    """Why a URL is held. It stays in the store, and is released when the limit is lifted."""
+    """Why a URL is held. It stays in the store, and is released when the reason is gone."""
 
     OUT_OF_SCOPE = "it is outside the scope of the crawl (--scope)"
     EXCLUDED = "a pattern of --exclude matches it"

@@ -1,4 +1,4 @@
-"""Look URLs up in a store: their canonical forms by all that was learned, by URL and by host."""
+"""Look up the canonical forms of URLs in a store, by its learned rules and aliases."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ _REASONS = {
 
 
 class Lookup:
-    """Canonical forms by a policy, a store's rules, and what its URLs led to."""
+    """Canonical forms by a policy, a store's learned rules, and the aliases of its URLs."""
 
     def __init__(self, connection: Connection, policy: Policy) -> None:
         """Load the store's rules.
@@ -46,7 +46,7 @@ class Lookup:
     def many(
         self, urls: Iterable[str | bytes], base: str | None = None
     ) -> Iterator[Canonical | Refused]:
-        """Yield the canonical form of each URL, or why it has none."""
+        """Yield the canonical form of each URL, or the reason why it is refused."""
         return (self.canonical(url, base) for url in urls)
 
     def explain(self, url: str | bytes, base: str | None = None) -> Trace:
@@ -59,11 +59,11 @@ class Lookup:
         found = Canonical(plain.url, plain.identity, plain.key)
         identity, seen = self._end(found)
         by_rules = self._learned.explain(url, base)
-        if seen is None or by_rules.identity == identity:  # rules name their evidence
+        if seen is None or by_rules.identity == identity:  # rules alone lead there
             return by_rules
         steps = list(plain.steps)
         before = plain.identity
-        for step in seen.steps:  # from identity to identity, as all steps of a trace
+        for step in seen.steps:  # each step of a trace leads from identity to identity
             after = self._plain.identity(step.to)
             steps.append(_change(step, before, after))
             before = after
@@ -90,7 +90,7 @@ class Lookup:
 
 
 def _change(step: Alias, before: str, after: str) -> Change:
-    """Return a step as a change of a trace."""
+    """Return an alias as a step of a trace."""
     day = time.strftime("%Y-%m-%d", time.gmtime(step.last_seen))
     reason = _REASONS[step.kind].format(status=step.status)
     times = "once" if step.times == 1 else f"{step.times:,} times"

@@ -34,12 +34,12 @@ def find_policy(name: str) -> Policy:
 
 
 def policy_file(name: str | None) -> str | None:
-    """Return the file that the name of a policy means; None if it means none."""
+    """Return the name of a policy if it is that of a TOML file, else None."""
     return name if name is not None and Path(name).suffix == ".toml" else None
 
 
 def warnings_for(policy: Policy) -> Iterator[str]:
-    """Yield what to tell somebody who lets a policy decide which pages are fetched or kept."""
+    """Yield warnings for a policy that is unfit to decide which pages are fetched or kept."""
     if policy.name == "archive" or "decode-escapes" in policy.practice:
         yield (
             f"warning: policy {policy.label} is for look-ups in the indexes of web archives; it "
@@ -49,7 +49,7 @@ def warnings_for(policy: Policy) -> Iterator[str]:
 
 
 def find_rules(file: str, policy: Policy) -> RuleSet:
-    """Return the learned rules in a file, which have to be of a policy.
+    """Return the learned rules in a file; refuse rules of another policy.
 
     Raises:
         RulesError: names the file and the rule.
@@ -60,7 +60,7 @@ def find_rules(file: str, policy: Policy) -> RuleSet:
 
 
 def read_rules(file: str) -> RuleSet:
-    """Return the learned rules in a file, of whatever policy.
+    """Return the learned rules in a file, of any policy.
 
     Raises:
         RulesError: names the file and the rule.
@@ -75,7 +75,7 @@ def read_rules(file: str) -> RuleSet:
 
 
 def _check_host(rule: LearnedRule, source: str) -> None:
-    """Refuse a rule for all hosts below a public suffix: they belong to different people."""
+    """Refuse a rule for all hosts below a public suffix, which have different owners."""
     if rule.subdomains and is_public_suffix(rule.host):
         raise RulesError(
             f"{source}: rule {rule.id} ({rule.family} on {rule.host}): {rule.host} is a public "
@@ -110,6 +110,6 @@ def canonicalizer(
 
 
 def newer_version(policy: Policy) -> str:
-    """Return the current version of a preset, such as ``web@2``; "" if this is it."""
+    """Return the current version of a preset, such as ``web@2``; "" if the policy is current."""
     versions = released().get(policy.name, (policy.version,))
     return f"{policy.name}@{versions[-1]}" if policy.version < versions[-1] else ""

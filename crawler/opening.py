@@ -19,7 +19,7 @@ from canonry.storage.sql.sqlite_engine import file_of
 
 
 def file_of_store(store: str) -> str | None:
-    """Return the file of a store; None if it is a database that is no file.
+    """Return the file of a store; None if its database is not a file.
 
     Raises:
         StoreURLError: if it names no store.
@@ -29,7 +29,7 @@ def file_of_store(store: str) -> str | None:
 
 
 def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) -> Policy:
-    """Return the policy to open a store with: the one that it was made with, or a new store's.
+    """Return the policy to open a store with: that of its keys, or the one for a new store.
 
     Args:
         store: a SQLAlchemy URL.
@@ -61,12 +61,12 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
 def policy_for_rules(
     store: str, policy: str | None, rules: RuleSet, notify: Callable[[str], None]
 ) -> Policy:
-    """Return the policy to open a store with that gets rules; a new store has their version of it.
+    """Return the policy to open a store that gets rules; a new store takes the rules' version.
 
     Args:
         store: a SQLAlchemy URL.
         policy: as for `policy_for`; None means that of the rules for a store that is not there yet.
-        rules: that it gets.
+        rules: the rules that the store gets.
         notify: as for `policy_for`.
 
     Raises:
@@ -101,7 +101,7 @@ def policy_of_label(made: str, policy: str | None) -> Policy:
 
     Raises:
         PolicyError: for a name that names no policy.
-        StoreError: if that is another policy, or one that is not known here.
+        StoreError: if the keys have another policy, or one that is not known here.
     """
     name, _, version = made.partition("/")
     if (policy is None or policy == name) and name in released():
@@ -122,7 +122,7 @@ def policy_of_label(made: str, policy: str | None) -> Policy:
 
 @contextmanager
 def open_lookup(store: str, policy: str | None, notify: Callable[[str], None]) -> Iterator[Lookup]:
-    """Open what makes canonical forms by a store: its learned rules apply, and its aliases.
+    """Open a store to look up canonical forms by its learned rules and aliases.
 
     Args:
         store: a SQLAlchemy URL.
@@ -151,7 +151,7 @@ def changing(
 def changing_under(
     store_url: str, policy: Policy, notify: Callable[[str], None] = silent
 ) -> Iterator[tuple[Connection, Canonicalizer]]:
-    """Do what `changing` does, for a store of a policy that is known."""
+    """Open a store as `changing` does, given its policy."""
     with report.reading(store_url):  # raises if there is no store
         pass
     with changing_or_making(store_url, policy, notify) as (connection, canonicalizer):
@@ -162,7 +162,7 @@ def changing_under(
 def changing_or_making(
     store_url: str, policy: Policy, notify: Callable[[str], None]
 ) -> Iterator[tuple[Connection, Canonicalizer]]:
-    """Do what `changing_under` does; a store that is not there yet is made."""
+    """Open a store as `changing_under` does; create it if there is none."""
     store = open_store(store_url, policy, notify)
     try:
         with store.transaction() as connection:
@@ -172,7 +172,7 @@ def changing_or_making(
 
 
 def open_store(url: str, policy: Policy, notify: Callable[[str], None]) -> Store:
-    """Open a store, or make one, for keys under a policy."""
+    """Open a store for keys under a policy; create it if there is none."""
     return Store(
         url,
         policy=policy.label,

@@ -10,9 +10,9 @@ def agreement(agree: int, disagree: int, joint: str = ",") -> str:
     """Return how many pages agree with a rule: "20 pages agree, 1 disagrees".
 
     Args:
-        agree: pages that do.
-        disagree: pages that do not.
-        joint: stands between the two.
+        agree: number of pages that agree.
+        disagree: number of pages that disagree.
+        joint: text between the two counts.
     """
     for_it = f"{counted(agree, 'page')} agree{'s' * (agree == 1)}"
     return f"{for_it}{joint} {disagree:,} disagree{'s' * (disagree == 1)}"

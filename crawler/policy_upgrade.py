@@ -1,4 +1,4 @@
-"""Changing the policy of a store: which policies, whether a crawl is in the way, learned rules."""
+"""Change the policy of a store: find policies, check that no crawl runs, and apply its rules."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def made_under(store: str) -> str:
 
 
 def newer_than(made: str) -> str:
-    """Return the current version of a preset that has changed since; "" if there is none."""
+    """Return the current version of a preset, given an older one; "" if there is none."""
     with suppress(StoreError, PolicyError):
         return named_policies.newer_version(opening.policy_of_label(made, None))
     return ""
@@ -62,13 +62,13 @@ def change_policy(
         store: a SQLAlchemy URL.
         policy: the new one.
         notify: receives sentences for people.
-        progress: receives how many URLs have new keys, and how many there are.
+        progress: receives the number of URLs with new keys, and that of all URLs.
 
     Raises:
         StoreError: if a crawl uses the store, or the database fails.
     """
     done = change(store, _new_policy(store, policy), notify, progress)
-    opening.open_store(store, policy, notify).close()  # makes the filter anew, and saves it
+    opening.open_store(store, policy, notify).close()  # rebuilds the filter of keys, and saves it
     return done
 
 
@@ -78,7 +78,7 @@ def foresee_change(store: str, policy: Policy, progress: _Progress) -> Forecast:
 
 
 def _new_policy(store: str, policy: Policy) -> NewPolicy:
-    """Return what the store needs to know of the change."""
+    """Return the functions with which the store changes its policy."""
     make, old = Canonicalizer(policy), None
     with suppress(StoreError, PolicyError):  # the file of a user's old policy may be gone
         old = Canonicalizer(opening.policy_of_label(made_under(store), None))
@@ -93,7 +93,7 @@ def _new_policy(store: str, policy: Policy) -> NewPolicy:
 
 
 def _target(make: Canonicalizer, text: str) -> Target:
-    """Return what a text means as a URL of its own."""
+    """Return the URL that a text stands for, its host, and why it is held, if it is."""
     url = make(text).url
     return Target(url, host_of(url), None if is_fetched(url) else HoldReason.SCHEME.label)
 
@@ -101,8 +101,8 @@ def _target(make: Canonicalizer, text: str) -> Target:
 def _check_unused(connection: Connection) -> None:
     """Refuse a store that a crawl uses.
 
-    A crawl on another machine that has no lease now is not seen. It notices the change at its next
-    step, and stops.
+    A crawl on another machine without a lease is not found. It notices the change at its next step,
+    and stops.
 
     Raises:
         StoreError: naming the crawl.
@@ -117,7 +117,7 @@ def _check_unused(connection: Connection) -> None:
 
 
 def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
-    """Choose representatives anew, by the learned rules and the new keys.
+    """Choose the representatives again, by the learned rules and the new keys.
 
     Only the URLs of hosts that rules join are in memory at once.
     """
@@ -136,7 +136,7 @@ def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
 
 
 def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:
-    """Yield the URLs that were held for one that they are now one with."""
+    """Yield the rows of URLs that are held by a rule, but have no alias to another row any more."""
     leads = select(aliases.c.id).where(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule")
     query = select(urls.c.id).where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
     query = query.where(~leads.exists()).limit(10_000)
@@ -146,7 +146,7 @@ def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:
 
 @contextmanager
 def telling(notify: Callable[[str], None], every: float = 5.0) -> Iterator[_Progress]:
-    """Give a function that tells how far the work is, now and then."""
+    """Yield a function that notifies people of the progress every few seconds."""
     last = start = time.monotonic()
 
     def progress(done: int, number: int) -> None:

@@ -1,1 +1,1 @@
-"""Canonry inside other tools: thin adapters, each for one of them."""
+"""Canonry inside other tools: a thin adapter for each."""

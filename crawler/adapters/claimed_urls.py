@@ -1,4 +1,4 @@
-"""Any crawler of one's own: its URLs are claimed from a store, in three calls."""
+"""For a crawler of your own: claim its URLs from a store, in three calls."""
 
 import hashlib
 import time
@@ -53,7 +53,7 @@ class ClaimedURLs:
         self._notify = notify
         self._store = opening.open_store(store, self._make.policy, notify)
         self._store.rules = StoredRules(self._make)
-        self._rows: dict[str, Queued] = {}  # of the URLs that were handed out here
+        self._rows: dict[str, Queued] = {}  # by URL: those handed out by this object
 
     def __enter__(self) -> Self:
         """Return the object."""
@@ -136,7 +136,7 @@ class ClaimedURLs:
             [target] = self._make.many([location], url)
         if isinstance(target, Canonical) and self._is_usable(target):
             if target.key == self._make(url).key and target.url != url:
-                # Its target is the same resource under another name, which has to be requested.
+                # The target is the same resource under another URL, which has to be requested.
                 self._rows[target.url] = self._rows.pop(url)
                 return [target.url]
             hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
@@ -153,11 +153,11 @@ class ClaimedURLs:
         return self._handed_out([hop.target for hop in outcome.hops], answers)
 
     def close(self) -> None:
-        """Close the store; what is unfinished stays so."""
+        """Close the store; unfinished URLs stay unfinished."""
         self._store.close()
 
     def _is_usable(self, found: Canonical | Refused) -> bool:
-        """Return False for what no crawler can request, and notify people of it."""
+        """Return False for a URL that cannot be requested; notify people if it is refused."""
         if isinstance(found, Refused):
             self._notify(f"refused: {found.reason.value}: {redact(found.text)[:200]}")
             return False
@@ -165,7 +165,7 @@ class ClaimedURLs:
 
     @staticmethod
     def _candidate(found: Canonical, source: Queued | None, hops: int = 0) -> Candidate:
-        """Return a URL for the store."""
+        """Return the row with which a URL is claimed."""
         return Candidate(
             url=found.url,
             spelling=found.url,
@@ -178,7 +178,7 @@ class ClaimedURLs:
         )
 
     def _handed_out(self, given: list[Candidate], answers: list[Admission]) -> list[str]:
-        """Remember the rows of new URLs, and return these."""
+        """Remember the rows of new URLs, and return these URLs."""
         new = [(one, answer) for one, answer in zip(given, answers, strict=True) if answer.new]
         self._rows |= {one.url: Queued(to.row, one.url, one.depth, one.hops, 0) for one, to in new}
         return [one.url for one, _ in new]

@@ -1,4 +1,4 @@
-"""crawl4ai: a filter for deep crawls that lets one name of each resource pass."""
+"""crawl4ai: a filter for deep crawls that lets one URL of each resource pass."""
 
 from collections.abc import Iterable
 
@@ -42,7 +42,7 @@ class DistinctFilter(URLFilter):
         return passes
 
     def _passes(self, url: str) -> bool:
-        """Remember the first name of a resource, which passes as often as it is asked for."""
+        """Return True for the first URL of a resource, whenever it comes, and False for others."""
         try:
             found = self._make(url)
         except InvalidURL:

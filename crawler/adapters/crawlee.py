@@ -7,7 +7,7 @@ from crawlee import Request, RequestOptions
 
 from canonry.canon import Canonicalizer, InvalidURL, Policy, RuleSet
 
-# With one of these, a request has a key of its own, or wants Crawlee's.
+# Options with which a request has its own key, or asks for one of Crawlee's.
 _OWN_KEY = ("unique_key", "id", "always_enqueue", "use_extended_unique_key", "keep_url_fragment")
 
 

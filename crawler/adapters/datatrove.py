@@ -1,4 +1,4 @@
-"""datatrove: the key of a document's URL as the content that an exact dedup compares."""
+"""datatrove: an exact dedup that compares documents by the keys of their URLs."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-/* A set of 16-byte keys in memory, each with the line that came first and perhaps how many came
- * after it; and the choice of lines.
+/* A set of 16-byte keys in memory, each with its first line and perhaps how many lines came
+ * after that; and functions that select and count lines.
  *
  * The keys are spread over shards, each an open-addressing table with linear probing that grows by
  * itself: growing needs room for one shard more, not for the whole set. crawler/batch/key_set.py
@@ -15,9 +15,9 @@ typedef unsigned char byte;
 
 #include "_tally.h"
 
-enum { VERSION = 3 }; /* has to equal that in key_set.py: raise both when answers change */
+enum { VERSION = 3 }; /* equals _VERSION in key_set.py; raise both when results change */
 enum { KEY = 16, END = 4, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
-/* What a line is; part_writer.py has the same numbers. NEEDED: it is first, and not canonical. */
+/* Kinds of lines, as in part_writer.py. NEEDED: a flag of a first line that is not canonical. */
 enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
 } Slot;
 
 typedef struct {
-    Slot *slots; /* if lines are counted, after them how many followed the first of each */
+    Slot *slots; /* if lines are counted, followed by the number of later lines for each slot */
     uint64_t room, used;
 } Shard;
 
@@ -40,7 +40,7 @@ typedef struct {
     Odd *odd;
     uint64_t odd_used, odd_room, used, most, bytes, limit, secret[2];
     size_t weight; /* bytes of a slot */
-    uint32_t highest; /* of all that is counted */
+    uint32_t highest; /* the highest count so far */
     atomic_int busy; /* a thread is at work, perhaps without the GIL */
 } KeySet;
 
@@ -68,7 +68,7 @@ static inline Slot *find(const Shard *shard, uint64_t mix, uint64_t high, uint64
     }
 }
 
-/* Give a shard more room: twice as much while the set is small, then a quarter. */
+/* Grow a shard: double it while the set is small, later add a quarter. */
 static int grow(KeySet *k, Shard *shard) {
     uint64_t room = k->bytes < k->limit / 4 ? 2 * shard->room : shard->room + shard->room / 4;
     Shard larger = {NULL, room < SMALLEST ? SMALLEST : room, shard->used};
@@ -97,8 +97,8 @@ static int note_odd(KeySet *k, uint64_t place, uint64_t text) {
     return 1;
 }
 
-/* Add rows; write for each what it is, the place of the first line, and perhaps how many lines there
- * were so far. Return 0 without memory. */
+/* Add rows; write for each its kind, the place of its first line, and perhaps how many lines its key
+ * has so far. Return 0 if memory is used up. */
 static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_t *texts,
                     const uint64_t *places, byte *kinds, uint64_t *firsts, uint32_t *counts) {
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -150,7 +150,7 @@ static int take(KeySet *k) {
     return 0;
 }
 
-/* Add rows of keys; None if they may not fit into the memory that is allowed. */
+/* Add rows of keys; return None if they may exceed the memory limit. */
 static PyObject *set_add(PyObject *self, PyObject *args) {
     KeySet *k = (KeySet *)self;
     Py_buffer keys, texts, places;
@@ -192,8 +192,8 @@ end:
     return made;
 }
 
-/* Return the keys of one shard, their texts' hashes, the places of their first lines, and if that is
- * counted, how many lines came after each. */
+/* Return the keys of one shard, with the hashes and places of their first lines, and the number of
+ * later lines if lines are counted. */
 static PyObject *set_rows(PyObject *self, PyObject *number) {
     KeySet *k = (KeySet *)self;
     Py_ssize_t n = PyNumber_AsSsize_t(number, PyExc_IndexError);
@@ -243,7 +243,7 @@ static int set_init(PyObject *self, PyObject *args, PyObject *named) {
         memcpy(k->secret, secret.buf, sizeof k->secret);
         k->limit = limit;
         k->weight = sizeof(Slot) + (counted ? sizeof(uint32_t) : 0);
-        k->most = limit * 64 / 100 / k->weight; /* 4 of 5 slots used, before the last growth */
+        k->most = limit * 64 / 100 / k->weight; /* 4/5 load, times 4/5 to leave room for growing */
     } else {
         PyErr_SetString(PyExc_ValueError, "a set has a limit above 0 and a secret of 16 bytes, once");
     }
@@ -264,7 +264,7 @@ static void set_dealloc(PyObject *self) {
  * block has another number of lines than the mask. */
 static Py_ssize_t copy_lines(const byte *s, const byte *end, const byte *mask, Py_ssize_t count, byte *out) {
     byte *at = out;
-    const byte *from = s; /* where the lines begin that are to be copied together */
+    const byte *from = s; /* where the current run of selected lines begins */
     for (const byte *last = mask + count; mask < last; mask++) {
         const byte *stop = memchr(s, '\n', (size_t)(end - s));
         if (!stop && mask + 1 < last) return -1;
@@ -284,7 +284,7 @@ static Py_ssize_t copy_lines(const byte *s, const byte *end, const byte *mask, P
     return -1;
 }
 
-/* Do the same where it is known at which place each line ends. */
+/* Do the same if the ends of all lines are known. */
 static Py_ssize_t copy_known(const byte *s, Py_ssize_t length, const byte *mask, const byte *ends,
                              Py_ssize_t count, byte *out) {
     byte *at = out;
@@ -302,7 +302,7 @@ static Py_ssize_t copy_known(const byte *s, Py_ssize_t length, const byte *mask,
     return at - out;
 }
 
-/* Return the lines of a block that a mask selects; the places of their ends may be empty. */
+/* Return the lines of a block that a mask selects; the ends of lines may be left empty. */
 static PyObject *selected(PyObject *module, PyObject *args) {
     Py_buffer block, mask, ends;
     PyObject *made = NULL;

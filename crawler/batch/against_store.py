@@ -28,7 +28,7 @@ from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.rows.urls import spellings
 
 _BATCH = 50_000  # lines that are claimed at once
-_SOME = 10_000  # answers in memory
+_SOME = 10_000  # answers that are written at once
 
 
 class Entry(NamedTuple):
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """What a line repeats."""
+    """The spelling that a line repeats."""
 
     spelling: str
     rules: str  # that merged the two; "" for the same spelling
@@ -120,7 +120,7 @@ def claims_in(
 
 
 def dedup(plan: Plan, claims: Claims, results: Results) -> Summary:
-    """Run a plan, and write its results as the claims are made."""
+    """Run a plan against a store, and write the results batch by batch."""
     summary = Summary()
     answers = _answers(plan, claims, summary)
     while some := list(islice(answers, _SOME)):
@@ -135,7 +135,7 @@ def dedup(plan: Plan, claims: Claims, results: Results) -> Summary:
 
 
 def _answers(plan: Plan, claims: Claims, summary: Summary) -> Iterator[Answer]:
-    """Yield what became of each line that is not blank, in input order, and count it."""
+    """Yield an answer for each line that is not blank, in input order, and count it."""
     found = blocks.read(plan.files, plan.advance, plan.input_format)
     stream = blocks.lines_of(found)
     while batch := list(islice(stream, _BATCH)):
@@ -153,7 +153,7 @@ def _is_blank(line: Line) -> bool:
 
 
 def _claimed(lines: Sequence[Line], plan: Plan, claims: Claims) -> Iterator[Answer]:
-    """Yield the answers for a batch of lines, which are claimed at once."""
+    """Claim a batch of lines, and yield their answers."""
     urls = [line.text for line in lines if line.refused is None]
     canonicals = plan.canonicalizer.many(urls)
     entries = [_entry(line, canonicals) for line in lines]
@@ -168,7 +168,7 @@ def _claimed(lines: Sequence[Line], plan: Plan, claims: Claims) -> Iterator[Answ
 
 
 def _entry(line: Line, canonicals: Iterator[Canonical | Refused]) -> Entry | str:
-    """Return the entry of a line, or the reason why it is no URL."""
+    """Return the entry of a line, or the reason why it is not a URL."""
     if line.refused is not None:
         return line.refused
     canonical = next(canonicals)

@@ -1,4 +1,4 @@
-"""The progress of a dedup, on disk: a killed one resumes from there."""
+"""The progress of a dedup on disk, from which a killed job resumes."""
 
 import fcntl
 import hashlib
@@ -24,13 +24,13 @@ from canonry.crawler.settings import SettingsError
 _VERSION = 6  # of the files in the folder
 _CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
-_SAVING = 20  # between two checkpoints pass at least so many times the seconds that one takes
+_SAVING = 20  # the pause between checkpoints is at least so many times the time to save one
 _SOME = 1 << 20  # bytes at once
 _T = TypeVar("_T")
 
 
 class Saved(NamedTuple):
-    """How much of a file a checkpoint needs; what follows was written later."""
+    """The part of a file that a checkpoint needs; the rest was written later."""
 
     size: int  # bytes at its beginning
     checksum: int  # CRC-32 of these
@@ -69,9 +69,9 @@ class Workplace:
         self._began = 0.0
 
     def start(self, job: str, notify: Callable[[str], None]) -> Checkpoint:
-        """Return the checkpoint of a job, a new one if there is none of this job.
+        """Return the checkpoint of a job, or a new one if the folder has none of this job.
 
-        All else in the folder is deleted.
+        All other files in the folder are deleted.
         """
         found, fault = None, "there is nothing of this job to resume"
         if self._resume:
@@ -92,7 +92,7 @@ class Workplace:
         return Checkpoint(job) if found is None else found
 
     def _checked(self, job: str) -> Checkpoint | None:
-        """Return the checkpoint of a job if there is one; its files have what it needs, no more.
+        """Return the checkpoint of a job, if there is one, and cut its files to their saved sizes.
 
         Raises:
             ValueError: something is damaged.
@@ -112,7 +112,7 @@ class Workplace:
         return found
 
     def _read(self, name: str, kind: type[_T]) -> _T | None:
-        """Return what `_write` has written; None if there is no such file.
+        """Return a record that `_write` has written; None if there is no such file.
 
         Raises:
             ValueError: it is damaged.
@@ -128,7 +128,7 @@ class Workplace:
             raise ValueError(f"{name}: {error}") from None
 
     def _write(self, name: str, record: object) -> None:
-        """Write a record onto the disk, whole or not at all, with a checksum in its last line."""
+        """Write a record to disk atomically, with a checksum in its last line."""
         content = msgspec.json.encode(record)
         with output.atomic(str(self.folder / name)) as file:
             file.write(content + b"\n" + _line_for(content))
@@ -139,12 +139,12 @@ class Workplace:
         return self.lasting and self._began > self._due
 
     def save(self, checkpoint: Checkpoint, files: Sequence[Path]) -> None:
-        """Write a checkpoint, when all that it needs is on the disk.
+        """Sync the files that a checkpoint needs to disk, then write it.
 
         Args:
-            checkpoint: it.
-            files: that it needs, as they are now; since the last checkpoint they have only grown.
-                What only that one needed is deleted.
+            checkpoint: the checkpoint to save.
+            files: that it needs. Since the last checkpoint they may only have grown. Files that
+                only that one needed are deleted.
         """
         before, checkpoint.files = checkpoint.files, {}
         for path in files:
@@ -161,19 +161,19 @@ class Workplace:
         self._due = now + max(_SAVE_EVERY, _SAVING * (now - self._began))
 
     def finish(self, summary: Summary) -> None:
-        """Note that the outputs of a job have their names: only the file of keys is left to do."""
+        """Note that all outputs are in place, so only the file of keys is left to extend."""
         if self.lasting:
             self._write(_DONE, summary)
 
     def finished(self) -> Summary | None:
-        """Return what an earlier run has noted with `finish`; None if that cannot be read."""
+        """Return the summary that an earlier run stored with `finish`; None if unreadable."""
         with suppress(ValueError):
             return self._read(_DONE, Summary)
         return None
 
     @property
     def fresh(self) -> Path:
-        """Return the file of keys that a job has found and that were not seen before, sorted."""
+        """Return the path of the sorted new keys that a job has found."""
         return self.folder / "fresh"
 
     @property
@@ -182,9 +182,9 @@ class Workplace:
         return (self.folder / _CHECKPOINT).exists()
 
     def open(self, source: str) -> AbstractContextManager[IO[bytes]]:
-        """Open a file; what can be read only once is copied then, for the second pass.
+        """Open a source; a stream is copied to disk while it is read, for the second pass.
 
-        It is left open, for the reason that `opened` gives.
+        The stream is left open, for the reason that `opened` gives.
         """
         if not is_stream(source):
             return opened(source)
@@ -196,7 +196,7 @@ class Workplace:
 
 
 def _extended(file: IO[bytes], known: Saved) -> Saved:
-    """Return the size and the checksum of a file of which the beginning is known."""
+    """Return the size and checksum of a file, given those of its beginning."""
     size, checksum = known
     file.seek(size)
     while part := file.read(_SOME):
@@ -218,7 +218,7 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
 
     Args:
         out: the name of the output.
-        resume: use what an earlier run left.
+        resume: use the files that an earlier run left.
 
     Raises:
         SettingsError: another process works there.
@@ -248,14 +248,14 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
 
 
 def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:
-    """Return a hash of a plan with its files as they are now.
+    """Return a hash of a plan, its files as they are now, and the number of partitions.
 
-    A checkpoint of another number of partitions is useless, too.
+    A checkpoint with another hash is useless.
 
     Args:
         plan: what to do.
         partitions: their number.
-        seen: the id of the state of the file of keys; None: that which it has now.
+        seen: the id of the state of the file of keys; None for its current one.
     """
     if seen is None and plan.seen is not None:
         seen = plan.seen.state.id

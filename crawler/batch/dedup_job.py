@@ -1,4 +1,4 @@
-"""What a dedup is asked to do, what of that goes together, and which lines are compared."""
+"""The options of a dedup, which of them exclude each other, and the plan for its engines."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from canonry.crawler.settings import SettingsError
 
 
 class Job(NamedTuple):
-    """What a dedup is asked to do."""
+    """The options of a dedup."""
 
     files: Sequence[str]  # "-" is standard input
     out: str | None = None  # for the lines that are kept; None: standard output
@@ -86,7 +86,7 @@ class Job(NamedTuple):
             raise SettingsError("--seen-only writes no lines; leave out -o, --format and --write")
 
     def _check_outputs(self) -> None:
-        """Refuse outputs that are inputs or each other, and standard output for all but lines."""
+        """Refuse outputs that are inputs or each other, and ``-`` as the name of an output."""
         outputs = (
             ("-o", self.out),
             ("--map", self.map),
@@ -131,7 +131,7 @@ def bytes_to_read(job: Job) -> int | None:
     """Return how many bytes a job reads, or None if that cannot be known.
 
     Files are read a second time for groups, and if keys do not fit into memory, which is not known
-    before. Spark reads the files elsewhere.
+    in advance. Spark reads the files on other machines.
     """
     if job.reads_streams or job.engine == "spark":
         return None
@@ -141,19 +141,19 @@ def bytes_to_read(job: Job) -> int | None:
 
 
 def _ignore(_value: object) -> None:
-    """Do nothing, in the place of a callback."""
+    """Do nothing; the default of callbacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every engine needs to know; the last four fields matter to the local one only."""
+    """What every engine needs to know; the last four fields are only for the local engine."""
 
     files: Sequence[str]  # existing ones; "-" is standard input
     canonicalizer: Canonicalizer
     input_format: InputFormat = ANY
     workers: int = 1  # threads or processes
     memory: int = 1 << 30  # bytes
-    advance: Callable[[int], None] = _ignore  # called with the number of bytes read since then
+    advance: Callable[[int], None] = _ignore  # called with the bytes read since the last call
     notify: Callable[[str], None] = _ignore  # called with sentences for people
     report: bool = False  # count hosts, and find the resources with the most lines
     mapped: bool = False  # name for each repeated line what it repeats
@@ -165,7 +165,7 @@ class Plan:
         summary: Summary,
         open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
     ) -> Iterator[blocks.Block]:
-        """Yield the blocks of all files; sources that break off are added to a summary, once."""
+        """Yield the blocks of all files; add each source that breaks off to a summary, once."""
         for found in blocks.read(self.files, self.advance, self.input_format, open_):
             if not isinstance(found, Cut):
                 yield found

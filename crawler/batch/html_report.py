@@ -1,4 +1,4 @@
-"""The report of a dedup: one self-contained page of HTML, as for a mail."""
+"""The report of a dedup: one self-contained HTML page, which can be mailed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -15,10 +15,10 @@ from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.markup import visible
 
-_SHOWN = 20  # hosts, and kinds of merges
-_NAMED = 3  # files
+_SHOWN = 20  # most hosts and kinds of merges in a table
+_NAMED = 3  # most files in the title
 _PARTS = ("distinct", "repeated as spelled", "merged by rules", "no URL", "blank", "seen before")
-# Nothing is loaded and nothing runs, whatever the input made its way into.
+# The page loads and runs nothing, whatever the input.
 _SAFE = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 REASONS = {
     **{reason.label: reason.value for reason in HoldReason},
@@ -48,7 +48,7 @@ td b:target { background: var(--mark); }
 
 
 class About(NamedTuple):
-    """What was deduplicated: how, when, and how long it took."""
+    """What was deduplicated, under which policy, when, and how long it took."""
 
     files: Sequence[str]  # "-" is standard input
     policy: Policy
@@ -98,7 +98,7 @@ def page(done: Deduplicated, about: About) -> str:
 
 
 def _title(files: Sequence[str]) -> str:
-    """Return the names of files; of many, the first."""
+    """Return the names of the first files, and how many more there are."""
     names = ["standard input" if file == "-" else file for file in files]
     more = len(names) - _NAMED
     if more > 0:
@@ -107,7 +107,7 @@ def _title(files: Sequence[str]) -> str:
 
 
 def _made(about: About) -> str:
-    """Return by what the page was made, and when."""
+    """Return when the page was made, and with which policy and version."""
     when = f"{about.at:%Y-%m-%d %H:%M}".replace("-", "\N{NON-BREAKING HYPHEN}")
     at = f'<time datetime="{about.at.isoformat(timespec="seconds")}">{when} {about.at:%Z}</time>'
     return f"{at}, policy <code>{markup.text(about.policy.label)}</code>, Canonry {__version__}"
@@ -163,7 +163,7 @@ def _linked(rules: str) -> str:
 
 
 def _rules(summary: Summary) -> Iterator[str]:
-    """Yield what each rule that merged something does, and where that is written."""
+    """Yield a table of the rules that merged lines: what each does, and its source."""
     lines = dict.fromkeys(RULES, 0)
     for rules, count in summary.merged.items():
         for name in lines.keys() & set(rules.split(" + ")):

@@ -1,4 +1,4 @@
-"""A whole dedup job on one machine: files in, whole files out, and claims once these are safe."""
+"""A whole dedup job: read files, write outputs atomically, and only then commit what was seen."""
 
 import sys
 import time
@@ -31,13 +31,13 @@ from canonry.crawler.files.line_formats import among
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.settings import SettingsError
 
-_MOST_LOOKED_AT = 1_000  # files
+_MOST_LOOKED_AT = 1_000  # files whose format is reported
 
 
 def recognized(job: Job) -> Iterator[str]:
-    """Yield sentences about a job's files: which column has the URLs, where none was named.
+    """Yield sentences about a job's files: which column has the URLs, if it was detected.
 
-    And which keys there are, if the records of JSONL lack the one that is read.
+    If the records of JSONL lack the wanted key, name the keys that they have.
     """
     said: dict[str, list[str]] = {}
     for file in [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]:
@@ -51,7 +51,7 @@ def recognized(job: Job) -> Iterator[str]:
 
 
 def _about(found: FoundFormat) -> str | None:
-    """Return what people should know of the format of a file."""
+    """Return a sentence about the format of a file; None if there is nothing to say."""
     if found.sniffed is not None:
         delimiter, column = found.sniffed
         between = "tabs" if delimiter == "\t" else repr(delimiter)
@@ -73,10 +73,10 @@ def run(
     advance: Callable[[int], None],
     notify: Callable[[str], None],
 ) -> Summary:
-    """Do a job, and return what was done.
+    """Do a job, and return its summary.
 
-    With a store all claims are one transaction, which is committed after the files have their
-    names. A killed job leaves no claim without its line, and the same command does it again.
+    With a store, all claims are one transaction, which is committed once the outputs are in place.
+    So a killed job leaves no claim without its line, and can simply be run again.
 
     Args:
         job: what to do.
@@ -114,8 +114,8 @@ def run(
 def _local(job: Job, plan: Plan) -> Summary:
     """Do a job on this machine.
 
-    The file of what was seen is extended when the outputs have their names, so that no key is in it
-    without its line.
+    The file of seen keys is extended once the outputs are in place, so that no key is in it without
+    its line.
     """
     with workplace(_workplace_beside(job), resume=job.resume) as place:
         if job.seen is None:
@@ -137,20 +137,20 @@ def _local(job: Job, plan: Plan) -> Summary:
 
 
 def _is_finished(job: Job, plan: Plan, seen: SeenFile) -> bool:
-    """Return True if it was this job that has extended the file of keys last."""
+    """Return True if the file of keys was last extended by this job."""
     name = fingerprint(plan, partitions_for(plan), seen.state.before)
     return seen.state.job == name and (job.out is None or Path(job.out).exists())
 
 
 def _extend(job: Job, plan: Plan, seen: SeenFile, place: Workplace, name: str) -> None:
-    """Add what a job has found to the file of keys, and tell it."""
+    """Add the new keys of a job to the file of keys, and notify people."""
     before = seen.state.keys
     after = seen.extend(place.fresh, name).keys
     plan.notify(f"{job.seen}: {after - before:,} keys added to {before:,}")
 
 
 def _written(job: Job, plan: Plan, place: Workplace) -> Summary:
-    """Do a job, and give its outputs their names."""
+    """Do a job, and put its outputs in place."""
     with ExitStack() as stack:
         found = _results(job, plan.canonicalizer, stack)
         return _deduplicated(job, plan, place, found, stack)
@@ -176,10 +176,10 @@ def _deduplicated(
 
 
 def _check_read(summary: Summary) -> Summary:
-    """Refuse a summary of nothing, so that the outputs stay as they were.
+    """Fail if nothing could be read, so that the outputs stay as they were.
 
     Raises:
-        OSError: if not one line could be read.
+        OSError: if sources broke off before the first line.
     """
     if summary.cut and not summary.lines:
         raise OSError(f"{'; '.join(summary.cut)}; no output was written")
@@ -199,7 +199,7 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
 
 
 def _workplace_beside(job: Job) -> str | None:
-    """Return the file next to which the job's own files go; None: to the temporary folder."""
+    """Return the file next to which the job keeps its own files; None for a temporary folder."""
     if job.seen_only and not job.reads_streams:
         return job.seen
     if job.out is None or job.reads_streams:
@@ -252,7 +252,7 @@ def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
 def _dedup(
     plan: Plan, workplace: Workplace, start: Start, texts: KeptTexts, results: Results
 ) -> Deduplicated:
-    """Run a plan with the engine that suits it."""
+    """Run a plan in one pass if its keys fit into memory, else in two."""
     if not one_pass.fits(plan, start):
         fates = FirstPass(plan, workplace, start).run()
         again = plan.blocks(start.checkpoint.summary, workplace.open)

@@ -1,4 +1,4 @@
-"""The compiled set of keys, if it was built; without it, dedup takes two passes."""
+"""The compiled set of keys, if it is installed; without it, dedup takes two passes."""
 
 import os
 from collections import Counter
@@ -16,10 +16,10 @@ _VERSION = 3
 
 try:
     from canonry.crawler.batch import _key_set
-except ImportError:  # Canonry was installed without a C compiler: everything works, but slower
+except ImportError:  # installed without a C compiler: everything works, but slower
     _compiled = None
 else:
-    # One compiled from another version of the source is ignored.
+    # A kernel compiled from another version of the source is ignored.
     _compiled = _key_set if _key_set.VERSION == _VERSION else None
 
 is_compiled = _compiled is not None
@@ -47,7 +47,7 @@ def chosen(block: Block, mask: npt.NDArray[np.bool_]) -> list[bytes]:
 
 
 def tally(lines: bytes) -> dict[str, int]:
-    """Return how often each line occurs, in the order of the first ones; each has a line end."""
+    """Count each distinct line, in order of first occurrence; every line ends with a line end."""
     if _compiled is not None:
         found: dict[str, int] = _compiled.tally(lines, _SECRET)
         return found
@@ -55,15 +55,15 @@ def tally(lines: bytes) -> dict[str, int]:
 
 
 class Added(NamedTuple):
-    """What became of lines: an element of each array for each."""
+    """The fates of lines: each array has one element for each line."""
 
-    kinds: npt.NDArray[np.uint8]  # first, alike or merged; a first one not canonical is `NEEDED`
+    kinds: npt.NDArray[np.uint8]  # FIRST, ALIKE or MERGED; `NEEDED` if first and not canonical
     firsts: Numbers  # the place of the first line with the key
     counts: npt.NDArray[np.uint32]  # of the lines with the key so far; empty unless counted
 
 
 class HeldKeys(NamedTuple):
-    """Keys in memory: an element of each for each key."""
+    """Keys in memory: each array has one element for each key."""
 
     keys: bytes  # 16 each
     texts: bytes  # 8 each: a hash of the first line, or zeros if it is canonical
@@ -101,7 +101,7 @@ class KeySet:
             places: of the lines, among all.
 
         Returns:
-            What became of the lines. None if the keys might not fit: then nothing was added.
+            The fates of the lines. None if the keys might not fit; then none was added.
         """
         found = self._set.add(keys, texts, places)
         if found is None:

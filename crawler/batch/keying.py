@@ -23,7 +23,7 @@ from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.line_streams import ahead
 
 _AHEAD = 3  # blocks in work for each worker
-FEW = 1 << 23  # bytes; starting workers would take longer than keying these
+FEW = 1 << 23  # bytes; keying these takes less time than starting workers
 
 
 class Keyed(NamedTuple):
@@ -49,7 +49,7 @@ def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: F
 
 
 def _end_with_parent() -> None:
-    """Exit when the parent is killed: nobody else would stop this worker."""
+    """Exit when the parent is killed, because nothing else would stop this worker."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -97,7 +97,7 @@ def _hashed(
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8], bytes, Counter[str]]:
     """Return for each line its key, a hash of its spelling, and whether the key is known yet.
 
-    And where the lines end, or b"" if that is not known; and if asked for, the hosts of known keys.
+    Also return the ends of lines (b"" if not known), and the hosts of known keys if wanted.
     """
     native = canonicalizer.native
     if native is not None:
@@ -113,7 +113,7 @@ def _hashed(
 
 
 def _without(refused: Mapping[int, str], hosts: bytes, known: npt.NDArray[np.uint8]) -> bytes:
-    """Return the hosts of the lines whose key is known, less those of lines that are refused."""
+    """Return the hosts of the lines whose key is known, without those of refused lines."""
     if not refused or not hosts:
         return hosts
     lines = np.flatnonzero(known)
@@ -124,8 +124,8 @@ def _without(refused: Mapping[int, str], hosts: bytes, known: npt.NDArray[np.uin
 def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
     """Key blocks in parallel, and yield them in order, each as soon as it is keyed.
 
-    The compiled kernel works in threads, as it needs no lock of the interpreter. Without it, or
-    where it cannot do the work, there are processes, but small inputs are keyed here.
+    The compiled kernel works in threads, as it releases the GIL. Without it, processes key the
+    blocks, and small inputs are keyed in this one.
     """
     if plan.canonicalizer.native is not None:
         return _in_threads(blocks, plan)
@@ -178,8 +178,8 @@ def _in_processes(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, 
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Delay Ctrl-C while a pool starts: if interrupted there, it would not wait for its workers."""
-    if threading.current_thread() is not threading.main_thread():  # only that one has signals
+    """Delay Ctrl-C while a pool starts; interrupted there, it would not wait for its workers."""
+    if threading.current_thread() is not threading.main_thread():  # which alone has signals
         yield
         return
     caught: list[int] = []

@@ -20,9 +20,9 @@ class Numerous(NamedTuple):
 
 
 def largest(resources: Iterable[Numerous]) -> list[Numerous]:
-    """Return the resources with the most lines; of equal ones, those that came last.
+    """Return the resources with the most lines; those that came last win ties.
 
-    Of what is given twice, the element with more lines counts, and the text of either.
+    If a resource is given twice, the element with more lines counts, and the text of either.
     """
     found: dict[int, Numerous] = {}
     for one in resources:
@@ -38,13 +38,13 @@ def rise(
     firsts: npt.NDArray[np.uint64],
     later: npt.NDArray[np.uint64],
 ) -> list[Numerous]:
-    """Return which resources may be among the largest now, each once.
+    """Return the resources that may now be among the largest, each once.
 
     Args:
         known: as `largest` returned it.
-        lines: how many each has. If one is there several times, the largest number counts.
+        lines: how many each resource has. If it is repeated, its largest number counts.
         firsts: the place of its first line.
-        later: the place of another one.
+        later: the place of another line of it.
     """
     if len(known) < _MOST:
         some = np.flatnonzero(lines > 1)

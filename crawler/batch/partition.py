@@ -1,4 +1,4 @@
-"""Partitions of keys: keys are spread over them on disk, and each is made unique in memory.
+"""Partitions of keys: spread keys over files on disk, then deduplicate each file in memory.
 
 Memory holds one partition at a time, however many keys there are.
 """
@@ -20,16 +20,16 @@ TALLY = np.dtype([("first", "<u8"), ("lines", "<u8")])
 SPELLING = np.dtype([("first", "<u8"), ("place", "<u8"), ("lines", "<u8")])
 _NO_SPELLINGS = np.empty(0, SPELLING)
 _NO_TALLIES = np.empty(0, TALLY)
-_SORTING = 5  # making a partition unique takes this many times its size
+_SORTING = 5  # deduplicating a partition takes this many times its size in memory
 
 Numbers = npt.NDArray[np.uint64]
-Seen = Callable[[Keys], npt.NDArray[np.bool_]]  # tells for sorted keys which were seen before
+Seen = Callable[[Keys], npt.NDArray[np.bool_]]  # which of some sorted keys were seen before
 
 
 class Repeats(NamedTuple):
-    """Lines that repeat a key: one element of the first three arrays for each.
+    """Lines that repeat a key: the first three arrays have one element for each.
 
-    Lines with a key that was seen before are not among them.
+    Lines with a key that was seen before are not among these.
     """
 
     place: Numbers  # of the line
@@ -37,8 +37,8 @@ class Repeats(NamedTuple):
     alike: npt.NDArray[np.bool_]  # spelled like the first line
     spellings: npt.NDArray[np.void]  # of resources with several lines; empty unless asked for
     seen: Numbers  # the places of the lines with a key that was seen before
-    fresh: Keys  # the other keys, sorted; empty unless it was asked what was seen
-    tallies: npt.NDArray[np.void]  # of lines that have no row: by the first line of their resource
+    fresh: Keys  # the keys not seen before, sorted; empty unless asked for
+    tallies: npt.NDArray[np.void]  # counts of lines without a row, by their first line
 
 
 class Partitions:
@@ -50,7 +50,7 @@ class Partitions:
         Args:
             folder: for the partitions' files; it need not exist.
             memory: bytes that may be used.
-            count: of the partitions, as `count_for` says.
+            count: the number of partitions, from `count_for`.
         """
         self.folder = folder
         self._buffered = 0
@@ -90,12 +90,12 @@ class Partitions:
         self._put(self._buffers, rows, rows["high"])
 
     def add_tallies(self, keys: bytes, firsts: Numbers, lines: npt.NDArray[np.integer]) -> None:
-        """Add how many lines of a resource, whose first line has a row, have none.
+        """Add counts of lines that have no row themselves, for resources whose first line has one.
 
         Args:
             keys: 16 bytes each.
             firsts: the place of the first line.
-            lines: how many.
+            lines: the number of such lines.
         """
         rows = np.empty(len(firsts), TALLY)
         rows["first"], rows["lines"] = firsts, lines
@@ -134,7 +134,7 @@ class Partitions:
         return self.folder / f"{number:04}.tallies"
 
     def files(self) -> list[Path]:
-        """Return the files, which have all rows that were spilled."""
+        """Return the files with all spilled rows."""
         return list(self.folder.iterdir())
 
     def delete(self) -> None:
@@ -142,13 +142,13 @@ class Partitions:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def unique(self, *, spelled: bool = False, seen: Seen | None = None) -> Iterator[Repeats]:
-        """Yield the repeats in each partition; its files stay.
+        """Yield the repeats in each partition; the files stay.
 
-        The keys of a partition are before those of the next one.
+        All keys of a partition are less than those of the next one.
 
         Args:
             spelled: also list the spellings of each resource.
-            seen: tells what was seen before.
+            seen: returns which keys were seen before.
         """
         for n in range(self.count):
             rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), _ROW)
@@ -157,17 +157,17 @@ class Partitions:
 
 
 def _taken(buffer: list[bytes], file: Path) -> bytes:
-    """Return what is in a file and in a buffer, which is emptied."""
+    """Return the contents of a file and a buffer, and empty the buffer."""
     data = b"".join(buffer)
     buffer.clear()
     return file.read_bytes() + data if file.exists() else data
 
 
 def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) -> Repeats:
-    """Return the rows whose key an earlier row has, with the first row of that key."""
+    """Return the rows that repeat the key of an earlier row, with the first row of that key."""
     order = np.argsort(rows["high"], kind="stable")  # stable: places stay ascending
     high, low = rows["high"][order], rows["low"][order]
-    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # half of the key is not enough
+    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # sort by the whole key
         order = np.lexsort((rows["low"], rows["high"]))
         high, low = rows["high"][order], rows["low"][order]
     starts = np.ones(len(rows), np.bool_)
@@ -196,8 +196,8 @@ def _spellings(
 
     Args:
         rows: of a partition.
-        order: the numbers of some, sorted by key, then by place.
-        firsts: for each of these, the number of the first row of its key.
+        order: the indexes of some rows, sorted by key, then by place.
+        firsts: for each of these, the index of the first row with its key.
     """
     first, text, place = rows["place"][firsts], rows["text"][order], rows["place"][order]
     by_text = np.lexsort((place, text, first))

@@ -1,4 +1,4 @@
-"""What a dedup writes: the lines that are kept, the fate of every line, groups of spellings."""
+"""The outputs of a dedup: the lines that are kept, the fate of every line, and groups."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
 class DistinctLines:
-    """Writes the first line of each resource: as text, or as rows with all that is known of it."""
+    """Writes the first line of each resource: as text, or as rows of `DISTINCT_COLUMNS`."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class DistinctLines:
             output_format: a key of `canonry.crawler.files.tables.OUTPUT_FORMATS`.
             contents: what a line of text is, one of `LINE_CONTENTS`.
             canonicalizer: makes canonical forms and keys.
-            live: hand on the lines of each block at once.
+            live: flush after each block.
         """
         is_text = output_format == "text"
         self._file = file
@@ -89,7 +89,7 @@ class DistinctLines:
 
 
 class DistinctRows:
-    """Writes whole rows, in the format in which they were read: the first of each resource."""
+    """Writes the first row of each resource whole, in the format in which it was read."""
 
     def __init__(self, file: IO[bytes], name: str | None, *, live: bool = False) -> None:
         """Write to a file.
@@ -97,7 +97,7 @@ class DistinctRows:
         Args:
             file: open for writing.
             name: of the file; None for standard output.
-            live: hand on the rows of each block at once.
+            live: flush after each block.
         """
         self.live = live
         self._file = file
@@ -127,7 +127,7 @@ class DistinctRows:
             self._file.flush()
 
     def _check(self, source: str, input_format: str, header: bytes) -> None:
-        """Write the header of the first source, and compare those of the others."""
+        """Write the header of the first source, and check that other sources have the same."""
         if self._first is None:
             self._first = source, input_format, header
             promised = format_of(self._name)
@@ -181,7 +181,7 @@ class Results:
 
     @property
     def is_live(self) -> bool:
-        """Return True if lines are handed on as they are decided, and cannot be taken back."""
+        """Return True if lines are output as they are decided, and cannot be taken back."""
         return self.distinct is not None and self.distinct.live
 
     def map(self, rows: Iterable[Fate]) -> None:

@@ -1,4 +1,4 @@
-"""What became of each line of a dedup, and how many lines had each fate."""
+"""The fate of each line of a dedup, and how many lines had each fate."""
 
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
@@ -6,11 +6,11 @@ from typing import NamedTuple, Self
 from canonry.canon import redact, redaction
 from canonry.crawler.files.line_streams import Line
 
-NOT_EXAMINED = "(not looked into)"  # in the place of the rules that merged a line
+NOT_EXAMINED = "(not looked into)"  # instead of the rules that merged a line
 
 
 class Answer(NamedTuple):
-    """What became of a line."""
+    """The fate of a line."""
 
     line: Line
     same_as: str | None  # the first spelling of its resource; None: this line is the first
@@ -63,7 +63,7 @@ class Summary:
             self.merged_samples[rules] = (redact(text), redact(same_as))
 
     def with_fates(self, counted: Self) -> Self:
-        """Return it with what another summary has counted of the lines that are URLs."""
+        """Return this summary with another one's counts of the lines that are URLs."""
         return replace(
             self,
             distinct=counted.distinct,

@@ -1,1 +1,1 @@
-"""Reading documents: their links, and the base that these are relative to."""
+"""Read documents: their links, and the base URL of these."""

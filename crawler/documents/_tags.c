@@ -1,8 +1,8 @@
 /* The compiled reader of the tags of an HTML page.
  *
- * It gives a page the tags that crawler/documents/tags.py gives it, which also says why; what it
- * reads is UTF-8. tests/crawler/documents/test_native_tags.py compares the two. Time is linear in
- * the length, and other threads go on meanwhile.
+  * It finds the same tags as crawler/documents/tags.py, which explains the rules; input is UTF-8.
+  * tests/crawler/documents/test_native_tags.py compares the two. Time is linear in the length, and
+  * other threads can run meanwhile.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,10 +10,10 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 1 }; /* has to equal VERSION in tags.py: raise both when other tags are read */
+enum { VERSION = 1 }; /* equals VERSION in tags.py; raise both when other tags are read */
 enum { MAX_ATTRIBUTES = 1000, MAX_TITLE = 16000, LONGEST_NAME = 9, AT_ONCE = 1 << 18 };
 
-/* What a name is. */
+/* Kinds of tag names, as flags. */
 enum { LINKS = 1, EMBEDS = 2, TEXT = 4, FOREIGN = 8, TEMPLATE = 16, FORM = 32, TITLE = 64,
        SCRIPT = 128, PLAIN = 256, IS_END = 512 };
 
@@ -63,7 +63,7 @@ static inline const byte *skip_spaces(const byte *p, const byte *end) {
     return p;
 }
 
-/* Return the ">" of a tag, from the end of its name on; the end of the page if there is none. */
+/* Return the ">" of a tag, given the end of its name; the end of the page if there is none. */
 static const byte *closing(const byte *p, const byte *end) {
     for (int values = 0; p < end && *p != '>'; p++) {
         if (*p != '=') continue;
@@ -99,7 +99,7 @@ static PyObject *value_of(Reader *r, const byte *p, const byte *end) {
     return value;
 }
 
-static int give(PyObject *to, PyObject *value) { /* takes the value over */
+static int give(PyObject *to, PyObject *value) { /* takes ownership of the value */
     if (value == NULL) return -1;
     PyObject *done = PyObject_CallOneArg(to, value);
     Py_DECREF(value);
@@ -129,7 +129,7 @@ static PyObject *name_of(const byte *p, const byte *end) {
 /* Return the attributes of a tag, by name; the first of each name counts. */
 static PyObject *attributes(Reader *r, const byte *p, const byte *end) {
     PyObject *found = PyDict_New();
-    int no_double = 0, no_single = 0; /* 1: no such quote follows any more */
+    int no_double = 0, no_single = 0; /* 1: no further such quote follows */
     for (int count = 0; found != NULL && count < MAX_ATTRIBUTES; count++) {
         while (p < end && is_end(*p)) p++;
         if (p == end) break;
@@ -164,8 +164,8 @@ static PyObject *attributes(Reader *r, const byte *p, const byte *end) {
     return found;
 }
 
-/* Read a link without other attributes that matter, from the end of "<a" on: as most are.
- * Return its end and set its reference; return NULL if it is not so plain. */
+/* A fast path: read a link without rel, given the end of "<a", if all attributes are plain.
+ * Return its end and set its reference; return NULL if it is not plain. */
 static const byte *plain_link(const byte *p, const byte *end, const byte **from, const byte **to) {
     *from = *to = NULL;
     while (p < end && *p == ' ') {
@@ -188,7 +188,7 @@ static const byte *plain_link(const byte *p, const byte *end, const byte **from,
 
 /* ---- Text ---- */
 
-/* Return where "</name" is, which ends an element. */
+/* Return where the "</name" that ends an element is. */
 static const byte *end_tag(const byte *p, const byte *end, const char *name, size_t length) {
     for (; (p = find(p, end, '<')) < end; p++)
         if ((size_t)(end - p) > length + 2 && p[1] == '/' && same(p + 2, end, name, length) &&
@@ -232,7 +232,7 @@ static const byte *end_of_text(Reader *r, const byte *p, int known) {
 
 /* ---- Tags ---- */
 
-/* Return the number of a name that is read, which "<" or "</" precedes; -1 for any other name. */
+/* Return the index in KNOWN of the name at p if such tags are read; -1 for any other name. */
 static int known_name(const Reader *r, const byte *p, int is_end_tag, size_t *length) {
     const byte *name = p;
     while (p < r->end && p - name <= LONGEST_NAME && is_letter(*p)) p++;
@@ -245,7 +245,7 @@ static int known_name(const Reader *r, const byte *p, int is_end_tag, size_t *le
     return -1;
 }
 
-/* Note a tag that opens or closes what matters around others; return 1 if content follows. */
+/* Track open foreign elements, templates and forms; return 1 if content follows the tag. */
 static int opens(Reader *r, int kind, int is_end_tag, byte last) {
     if (is_end_tag) {
         r->foreign -= r->foreign > 0 && kind & FOREIGN;
@@ -259,7 +259,7 @@ static int opens(Reader *r, int kind, int is_end_tag, byte last) {
     return 1;
 }
 
-/* Give the page a tag that is read; return where reading goes on, NULL for an error. */
+/* Pass a tag to the page; return where reading continues, NULL for an error. */
 static const byte *read_tag(Reader *r, int known, int is_end_tag, const byte *rest, const byte *close) {
     int kind = KNOWN[known].kind;
     const byte *content = close + 1, *at = content;
@@ -268,7 +268,7 @@ static const byte *read_tag(Reader *r, int known, int is_end_tag, const byte *re
         if (follows && kind & TEXT) at = end_of_text(r, content, known);
         if (is_end_tag || r->templates || !(kind & r->collected)) return at;
     }
-    if (kind & FORM) { /* in another form, it is no part of the page */
+    if (kind & FORM) { /* a form in a form is ignored */
         if (r->form) return at;
         r->form = 1;
     }
@@ -285,7 +285,7 @@ static const byte *read_tag(Reader *r, int known, int is_end_tag, const byte *re
     return at;
 }
 
-/* Read the markup at "<", which p points to; return where reading goes on, NULL for an error. */
+/* Read the markup at the "<" at p; return where reading continues, NULL for an error. */
 static const byte *read_markup(Reader *r, const byte *p) {
     const byte *end = r->end, *next = p + 1;
     if (next == end) return end;
@@ -335,7 +335,7 @@ static PyObject *read_tags(PyObject *module, PyObject *args) {
         p = read_markup(&r, p);
         if (p == NULL || p < pause) continue;
         pause = r.end - p > AT_ONCE ? p + AT_ONCE : r.end;
-        Py_BEGIN_ALLOW_THREADS /* others that wait go on */
+        Py_BEGIN_ALLOW_THREADS /* let waiting threads run */
         Py_END_ALLOW_THREADS
     }
     PyBuffer_Release(&body);
@@ -358,7 +358,7 @@ static PyModuleDef_Slot slots[] = {
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* it keeps nothing */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* it has no global state */
 #endif
     {0, NULL},
 };

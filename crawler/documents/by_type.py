@@ -1,4 +1,4 @@
-"""Read a response by its type: HTML, XHTML, sitemaps and feeds, MIME multiparts, plain text."""
+"""Read a response by its type: HTML, XHTML, a sitemap or feed, MIME multipart, plain text."""
 
 import asyncio
 import io
@@ -15,8 +15,8 @@ from canonry.crawler.documents.encodings import decode
 _GZIP = b"\x1f\x8b\x08"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_LARGE = 1 << 17  # bytes; the most hostile markup of that length takes some 50 ms
-_THREAD = ThreadPoolExecutor(1, "canonry-large-bodies")  # one: so few are in memory at a time
+_LARGE = 1 << 17  # bytes; the worst markup of this length takes some 50 ms
+_THREAD = ThreadPoolExecutor(1, "canonry-large-bodies")  # one thread limits memory
 
 
 def read_document(
@@ -28,14 +28,14 @@ def read_document(
     embeds: bool = False,
     max_unpacked: int = 1 << 30,
 ) -> Document | None:
-    """Return what a response says about other URLs; None for a type without links.
+    """Read the links and other references of a response; None for a type without links.
 
     Args:
         body: the body, decoded from its content encoding.
         headers: the response's headers.
         url: the URL of the response.
         own_name: the crawler's name, which a ``<meta>`` may address.
-        embeds: True if embedded things count as links: images, media, style sheets, scripts.
+        embeds: True if embedded resources count as links: images, media, style sheets, scripts.
         max_unpacked: the most bytes to unpack from a gzip file.
     """
     kind = headers.get("Content-Type")
@@ -55,7 +55,7 @@ def _read_single(
     max_unpacked: int,
 ) -> Document | None:
     """Read a body without parts."""
-    if body.startswith(_GZIP) and not html.is_html(kind, body):  # sitemaps are often served so
+    if body.startswith(_GZIP) and not html.is_html(kind, body):  # as sitemaps often are
         kind, body = None, _unpacked(body, max_unpacked)
     if feeds.is_feed(kind, body):
         return feeds.read(body, kind, base)
@@ -105,11 +105,11 @@ def _unpacked(body: bytes, limit: int) -> bytes:
 
 
 async def reading(body: bytes, read: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
-    """Return what a function reads in a body: at once, or from a thread if the body is large.
+    """Call a function that reads a body: directly, or in a thread if the body is large.
 
     Args:
         body: the body, which is among the arguments.
-        read: the function; it takes time that is linear, and lets other threads go on.
+        read: the function; it takes linear time, and lets other threads run.
         given: its arguments.
         named: its arguments by name.
     """

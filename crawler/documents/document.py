@@ -1,4 +1,4 @@
-"""What a document says about other URLs, and the directives that say which not to follow."""
+"""The references of a document to other URLs, and the directives not to follow them."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _NAME = r"[!#$&+\-.^_`|~0-9A-Za-z]++"
 _ASSIGNED = rf""";\s*+({_NAME})\s*+(?:=\s*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+)))?\s*+"""
 _PARAMETER = compile_pattern(_ASSIGNED)
 _LINK = compile_pattern(rf"<([^<>]*+)>\s*+((?:{_ASSIGNED})*+)")
-# Directives that take a value. Any other "word:" names the crawler that is addressed.
+# Directives that take a value. Any other "word:" is the name of a crawler.
 _WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 )
@@ -22,7 +22,7 @@ _FORBIDS = frozenset({"nofollow", "none"})
 
 
 class Document(NamedTuple):
-    """What a document says about other URLs: its references, and what they are relative to."""
+    """The references of a document to other URLs, and the base URL for resolving them."""
 
     base: str
     links: tuple[str, ...]  # as written, in document order, each spelling once
@@ -30,7 +30,7 @@ class Document(NamedTuple):
     canonical: str | None  # from <link rel=canonical>, resolved
     title: str | None
     charset: str | None = None  # the Encoding Standard's name
-    unreadable: tuple[str, ...] = ()  # links with an entity that is not known
+    unreadable: tuple[str, ...] = ()  # links with an unknown entity
 
 
 def absolute(reference: str | None, base: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Decode pages, and encode the queries of their links, as the Encoding Standard says."""
+"""Decode pages, and encode the queries of their links, by the Encoding Standard."""
 
 import codecs
 import re
@@ -17,7 +17,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16be"),
 )
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# A <meta> that could be read cannot be in these; what they are read as instead (same section).
+# A page with a readable <meta> cannot be in these encodings; what to use instead (same section).
 _META_INSTEAD = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
 # Pages whose queries are sent as UTF-8 (Encoding Standard section 4.3, "get an output encoding").
 _SENT_AS_UTF8 = frozenset({"utf-8", "utf-16le", "utf-16be", "replacement"})
@@ -66,9 +66,9 @@ def decode(body: bytes, content_type: str | None) -> DecodedText:
 
 
 def encoded_in_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
-    """Return a page in UTF-8, and the name of the encoding in which it came.
+    """Return a page in UTF-8, and the name of its original encoding.
 
-    A page in UTF-8 is returned as it is: where `decode` replaces bytes, the caller has to, too.
+    A page in UTF-8 is returned unchanged, so the caller has to replace invalid bytes.
     """
     if body.startswith(codecs.BOM_UTF8):
         return body[len(codecs.BOM_UTF8) :], "utf-8"
@@ -102,7 +102,7 @@ def _decode(body: bytes, name: str) -> str:
     """Decode with an encoding of the Encoding Standard."""
     if name == "windows-1252":
         return body.decode("cp1252", "canonry-c1")
-    if name == "gbk":  # its decoder is that of gb18030 (section 10.1)
+    if name == "gbk":  # it is decoded as gb18030 (section 10.1)
         return body.decode("gb18030", "replace")
     text, _length = webencodings.lookup(name).codec_info.decode(body, "replace")
     return str(text)

@@ -19,7 +19,7 @@ _FOLLOWED = frozenset({"alternate", "next", "previous", "prev", "first", "last"}
 _MAX_ENTITY = 1000  # characters
 _MAX_ENTITIES = 1000
 _LOC_PARENTS = frozenset({"url", "sitemap"})
-UNKNOWN = "\ufdd0"  # stands for the "&" of an entity that is not known; no text holds it
+UNKNOWN = "\ufdd0"  # replaces the "&" of an unknown entity; no text contains it
 _PREDEFINED = frozenset({"amp", "apos", "gt", "lt", "quot"})
 # XML 1.0, productions 22 and 28: what may come before the root element.
 _PROLOG = compile_pattern(
@@ -39,14 +39,14 @@ _GROWTH = 1_000_000  # characters, beyond the length of the text
 
 
 class ListedURL(NamedTuple):
-    """A reference, and what it is relative to."""
+    """A reference, and the base URL to resolve it against."""
 
     reference: str
     base: str
 
     @property
     def is_whole(self) -> bool:
-        """Return True if no entity is missing."""
+        """Return True if the reference has no unknown entity."""
         return UNKNOWN not in self.reference
 
 
@@ -70,7 +70,7 @@ class FeedReader:
         parser.SkippedEntityHandler = self._skipped
         parser.ExternalEntityRefHandler = self._external
         parser.DefaultHandler = _ignored  # with it, expat expands no entity in text
-        # As if a DTD stood elsewhere: an entity that is not declared is skipped, and no error.
+        # With a foreign DTD, an undeclared entity is skipped instead of being an error.
         parser.UseForeignDTD(True)  # noqa: FBT003 - expat's
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
         self._entities: dict[str, str] = {}
@@ -87,7 +87,7 @@ class FeedReader:
             raise OSError(str(error)) from None
         finally:
             if last:
-                del self._parser  # it and this object hold each other: neither would go
+                del self._parser  # breaks a reference cycle with this object
         return self.take()
 
     def take(self) -> list[ListedURL]:
@@ -106,7 +106,7 @@ class FeedReader:
         if name.rpartition(" ")[2] == "link" and reference is not None:
             if not _FOLLOWED.isdisjoint(attributes.get("rel", "alternate").lower().split()):
                 self._found.append(ListedURL(reference.strip(), base))
-            self._text.append("\0")  # mark it: an RSS <link> has its URL as text, this one has not
+            self._text.append("\0")  # mark it: its text is not a URL, as it is in RSS
 
     def _end(self, name: str) -> None:
         self._path.pop()
@@ -122,7 +122,7 @@ class FeedReader:
             self._found.append(ListedURL(text, base))
 
     def _entity(self, name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001 - expat's
-        """Take a declaration; only a short one that refers to no other is used."""
+        """Store an entity declaration, or fail if it is long or refers to other entities."""
         if value is None:
             return
         if len(value) > _MAX_ENTITY or "&" in value or len(self._entities) >= _MAX_ENTITIES:
@@ -130,12 +130,12 @@ class FeedReader:
         self._entities[name] = value
 
     def _skipped(self, name: str, _parameter: bool) -> None:  # noqa: FBT001 - expat's
-        """Take a reference to an entity: the document's own, one of HTML's, or an unknown one."""
+        """Replace a reference to an entity of the document or HTML; mark an unknown one."""
         value = self._entities.get(name, html5.get(f"{name};"))
         self._text.append(f"{UNKNOWN}{name};" if value is None else value)
 
     def _external(self, name: str | None, *_: object) -> int:
-        """Take a reference to an external entity, or to a DTD: neither is ever read."""
+        """Skip a reference to an external entity or DTD, neither of which is ever read."""
         if name is None:
             self._parser.ExternalEntityParserCreate(None).Parse(b"", True)  # noqa: FBT003 - expat's
         else:
@@ -144,11 +144,11 @@ class FeedReader:
 
 
 def _ignored(_markup: str) -> None:
-    """Ignore what no other handler takes."""
+    """Ignore markup that no other handler takes."""
 
 
 def is_xml_type(content_type: str) -> bool:
-    """Return True if a content type is one of XML (MIME Sniffing section 4.6)."""
+    """Return True for the content types of XML (MIME Sniffing section 4.6)."""
     return _TYPE.fullmatch(content_type.partition(";")[0].strip().lower()) is not None
 
 
@@ -167,7 +167,7 @@ def decode_xml(body: bytes, content_type: str | None) -> DecodedText:
 
 
 def read(body: bytes, content_type: str | None, url: str) -> Document:
-    """Read a sitemap or feed; a broken one up to the first error.
+    """Read a sitemap or feed; a broken one is read up to its first error.
 
     Args:
         body: the decoded body.
@@ -194,11 +194,11 @@ def _resolved(reference: str, base: str) -> str:
 def without_entities(text: str) -> str:
     """Return an XML document without its DTD, and with its entities replaced.
 
-    Entities that the document declares and HTML's own are replaced. Of others, `UNKNOWN` takes the
-    place of the "&". External entities and those that refer to others are not known.
+    Entities of HTML and those that the document declares are replaced. In others, `UNKNOWN`
+    replaces the "&"; external entities and those that refer to others are unknown, too.
 
     Raises:
-        OSError: if the entities stand for far more text than the document has.
+        OSError: if the entities expand to far more text than the document has.
     """
     declared: dict[str, str] = {}
     if (found := _PROLOG.match(text)) is not None:

@@ -1,4 +1,4 @@
-"""HTML: which responses are pages, and what their elements say about other URLs."""
+"""HTML: recognize pages, and collect their links and directives."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from canonry.crawler.documents.tags import VERSION, in_attribute, read_tags, tit
 
 _read_compiled: Callable[..., None] | None = None
 LINKING = frozenset({"a", "area", "base", "form", "frame", "iframe", "link", "meta", "title"})
-# What a page embeds, and the attributes that name it (HTML Standard section 4.8).
+# Elements that embed resources, and the attributes with their URLs (HTML Standard section 4.8).
 _EMBEDS = {
     "img": ("src", "srcset"),
     "source": ("src", "srcset"),
@@ -41,7 +41,7 @@ Attributes = Mapping[str, str]
 
 try:
     from canonry.crawler.documents import _tags
-except ImportError:  # Canonry was installed without a C compiler: the same links, but slower
+except ImportError:  # installed without a C compiler: same links, slower
     pass
 else:
     # A kernel compiled from another version of the source is ignored.
@@ -75,7 +75,7 @@ class Elements:
         self._embeds = embeds
 
     def add(self, name: str, attributes: Attributes) -> None:
-        """Collect what an element says; one that says nothing is ignored."""
+        """Collect the links and directives of an element; others are ignored."""
         if (collect := self._collected.get(name)) is not None:
             collect(self, name, attributes)
         elif self._embeds and name in _EMBEDS:
@@ -91,7 +91,7 @@ class Elements:
             self._title = " ".join(text.split())[:_MAX_TITLE]
 
     def document(self, encoding: str) -> Document:
-        """Return the page, whose queries are sent in an encoding."""
+        """Return the document; queries of its links are encoded in the page's encoding."""
         links = self._links
         if encoding != "utf-8":
             links = {encode_query(link, encoding): forbidden for link, forbidden in links.items()}
@@ -136,13 +136,13 @@ class Elements:
             self._canonical = attributes["href"] or None
 
     def _form(self, _name: str, attributes: Attributes) -> None:
-        """Collect the action of a form that is sent with GET; no field is filled in."""
+        """Collect the action of a form that is sent with GET, without any fields."""
         action = attributes.get("action", "")
         if action and (attributes.get("method") or "get").strip().lower() not in _WITHOUT_URL:
             self._links[action] = False
 
     def _embed(self, name: str, attributes: Attributes) -> None:
-        """Collect the URLs of an embedded thing."""
+        """Collect the URLs of an embedded resource."""
         if name == "input" and attributes.get("type", "").strip().lower() != "image":
             return
         for source in _EMBEDS[name]:
@@ -151,7 +151,7 @@ class Elements:
                 if url and not url.startswith("data:"):
                     self._links[url] = False
 
-    # Functions, and not methods: those would refer to their page, which then stays in memory.
+    # Functions, since bound methods would refer to their page and keep it in memory.
     _collected: ClassVar[dict[str, Callable[["Elements", str, Attributes], None]]] = {
         **dict.fromkeys(("a", "area", "frame", "iframe"), _anchor),
         "base": _set_base,
@@ -198,7 +198,7 @@ def read(
         url: the URL of the response; the base if the page sets none (RFC 3986 section 5.1.3).
         own_name: the crawler's name, which a ``<meta>`` may address instead of "robots".
         embeds: True if images, media, style sheets and scripts count as links.
-        xml: True if it is meant as XHTML: a tag that ends with "/>" is empty.
+        xml: True if it is meant as XHTML, where a tag that ends with "/>" is empty.
     """
     page = Elements(url, own_name, embeds=embeds)
     if _read_compiled is None:
@@ -212,7 +212,7 @@ def read(
 
 
 def _adding_title(page: Elements) -> Callable[[str], None]:
-    """Return a function that takes the text of a title as it is written."""
+    """Return a function that adds a title to a page, given its markup."""
     return lambda text: page.add_title(title_of(text))
 
 
@@ -222,7 +222,7 @@ def srcset_urls(srcset: str) -> Iterator[str]:
     while (found := _CANDIDATE.match(srcset, at)) is not None:
         url = found[1].rstrip(",")
         yield url
-        # A comma right after the URL ends the candidate: it has no descriptors.
+        # A comma right after the URL ends the candidate, which has no descriptors.
         at = found.end(1) if url != found[1] else found.end()
 
 

@@ -7,7 +7,7 @@ from email.policy import Policy, compat32
 from typing import NamedTuple
 
 _TYPES = frozenset({"message/rfc822", "application/x-mimearchive"})
-_BASES = ("Content-Base", "Content-Location")  # in this order: url-syntax-05 section 5.1.1
+_BASES = ("Content-Base", "Content-Location")  # in this order (url-syntax-05 section 5.1.1)
 _MAX_PARTS = 1_000  # read from one document
 _MAX_DEPTH = 20  # of nested multiparts
 
@@ -29,7 +29,7 @@ def is_multipart(content_type: str | None) -> bool:
 
 
 def body_parts(body: bytes, content_type: str) -> Iterator[BodyPart]:
-    """Yield the parts of a document and of nested multiparts; of a broken one, the readable parts.
+    """Yield the parts of a document and of nested multiparts, as far as they are readable.
 
     Args:
         body: the decoded body. If it begins with its own headers, it is a file that a browser
@@ -41,7 +41,7 @@ def body_parts(body: bytes, content_type: str) -> Iterator[BodyPart]:
     head = b"" if _has_headers(body) else f"Content-Type: {content_type}\r\n\r\n".encode()
     try:
         message = _parsed(head + body)
-    except _TooDeepError:  # hostile: real documents do not nest dozens of levels
+    except _TooDeepError:  # an attack: real documents do not nest dozens of levels
         return
     for number, part in enumerate(_leaves(message, (), 0)):
         if number == _MAX_PARTS:
@@ -50,7 +50,7 @@ def body_parts(body: bytes, content_type: str) -> Iterator[BodyPart]:
 
 
 class _TooDeepError(Exception):
-    """A document nests so many parts that each of its lines would be compared with many ends."""
+    """The parts of a document are nested too deeply; reading it would take too long."""
 
 
 def _parsed(document: bytes) -> Message:
@@ -91,7 +91,7 @@ def _leaves(message: Message, around: tuple[str | None, ...], depth: int) -> Ite
 
 
 def _header(message: Message, name: str) -> str | None:
-    """Return a header, a URL or a type, unfolded; a URL also without white space."""
+    """Return an unfolded header; all except Content-Type are URLs and lose their white space."""
     value = message.get(name)
     if value is None:
         return None

@@ -1,7 +1,7 @@
 """The tags of an HTML page as browsers read them, in one pass and without a tree.
 
-A tree costs time that grows with the square of the depth, and memory that grows even faster. Links
-need none: only the tokens (HTML Standard section 13.2.5), and the elements whose content is text.
+Building a tree takes time quadratic in the depth, and even more memory. Links need none: only the
+tokens (HTML Standard section 13.2.5), and the elements whose content is text.
 """
 
 import re
@@ -16,18 +16,18 @@ from typing import Protocol
 
 from canonry.canon.syntax import compile_pattern
 
-VERSION = 1  # of the tags that are read; _tags.c has the same
+VERSION = 1  # as in _tags.c; raise both when other tags are read
 _SPACE = r"[\t\n\f\r ]"
-_END = r"[\t\n\f\r />]"  # what ends the name of a tag
+_END = r"[\t\n\f\r />]"  # ends the name of a tag
 _MAX_ATTRIBUTES = 1000  # read from one tag
-# The attributes of a tag, up to its ">" (sections 13.2.5.32 to 39), and what skips them.
+# Matches the attributes of a tag, up to its ">" (sections 13.2.5.32 to 39); _REST skips them.
 _VALUE = (
     rf"""={_SPACE}*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >"'][^\t\n\f\r >]*+)?"""
     r"[^>=]*+"
 )
 _ATTRIBUTES = rf"[^>=]*+(?:{_VALUE}){{0,{_MAX_ATTRIBUTES}}}+[^>]*+"
 _REST = rf"[^>=]*+(?:>|(?:{_VALUE}){{0,{_MAX_ATTRIBUTES}}}+[^>]*+(?:>|\Z))"
-# Most links: so plain that no other attribute matters.
+# A fast path for most links: plain attributes, and none of them is rel.
 _PLAIN_LINK = (
     r'[aA](?: (?!href|rel)[a-z\-]++="[^"]*+")*+ href="([^"]*+)"(?: (?!rel)[a-z\-]++="[^"]*+")*+>'
 )
@@ -35,12 +35,12 @@ _ATTRIBUTE = compile_pattern(
     rf"([^\t\n\f\r />][^\t\n\f\r />=]*+)(?:{_SPACE}*+={_SPACE}*+"
     r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))?)?"""
 )
-_SHORT = 2 * _MAX_ATTRIBUTES  # characters, which cannot hold more attributes
-_STRIDE = 1000  # tokens that one call of a pattern skips at most, so that other threads go on
-_MAX_TITLE = 16_000  # characters that are read, of which white space collapses
-_GAP = 64  # characters of text that a pattern skips; str.find is faster for more
-# Elements whose content is text up to their end tag (section 13.2.6), and those with another kind
-# of content: drawings and formulas honour "/>", a template is not part of the page.
+_SHORT = 2 * _MAX_ATTRIBUTES  # characters, too short for more attributes
+_STRIDE = 1000  # most tokens that one match skips, so that other threads can run
+_MAX_TITLE = 16_000  # characters that are read, before white space collapses
+_GAP = 64  # most characters of text that a pattern skips; str.find is faster for more
+# Elements whose content is text up to their end tag (section 13.2.6), and those with other
+# content: svg and math honour "/>", and a template is not part of the page.
 _TEXTS = frozenset(
     {"iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"}
 )
@@ -48,15 +48,15 @@ _FOREIGN = frozenset({"svg", "math"})
 _ENDS = frozenset({"/svg", "/math", "/template", "/form"})
 _READ = _TEXTS | _FOREIGN | _ENDS | {"template"}
 _TEXT_ENDS = {name: re.compile(rf"</{name}(?={_END})", re.ASCII | re.IGNORECASE) for name in _TEXTS}
-# What matters in a script: comments, in which a script may hold another one (13.2.5.20 to 31).
+# In a comment in a script, another script may be nested (13.2.5.20 to 31).
 _IN_SCRIPT = re.compile(rf"<!(?=--)|-->|<(/?)script(?={_END})", re.ASCII | re.IGNORECASE)
 _REFERENCE = re.compile(
     r"&(?:#(?:[xX]([0-9a-fA-F]++)|([0-9]++));?|([a-zA-Z][a-zA-Z0-9]*+)(;?)(=?))"
 )
-_MAX_DIGITS = 7  # of a character's number
+_MAX_DIGITS = 7  # of a numeric character reference
 _REPLACEMENT = "\ufffd"
 _NO_CHARACTERS = (range(1), range(0xD800, 0xE000))  # NUL, and surrogates
-# What the numbers of C1 controls mean: bytes of windows-1252, where these are defined.
+# Numbers of C1 controls mean bytes of windows-1252, if that defines them.
 _C1 = {
     number: bytes([number]).decode("cp1252")
     for number in range(0x80, 0xA0)
@@ -78,11 +78,11 @@ class StartTags(Protocol):
 
 
 def read_tags(text: str, page: StartTags, names: frozenset[str], *, xml: bool = False) -> None:
-    """Give a page its start tags, in document order.
+    """Read start tags from markup, and pass them to a page in document order.
 
     Args:
         text: the markup.
-        page: what collects the tags.
+        page: collects the tags.
         names: of the tags to collect.
         xml: True if every tag that ends with "/>" is empty, as in XHTML.
     """
@@ -102,11 +102,11 @@ def read_tags(text: str, page: StartTags, names: frozenset[str], *, xml: bool = 
         elif name is not None:
             at = _read_tag(name.lower(), rest, text, at, page, names, around)
         elif at == start:
-            return  # in a tag that has no end
+            return  # the tag has no end
 
 
 class _Around:
-    """What is open around a tag, as far as it matters."""
+    """The open elements around a tag that change how it is read."""
 
     def __init__(self, *, xml: bool) -> None:
         self.xml = xml
@@ -114,7 +114,7 @@ class _Around:
         self.form = False
 
     def opens(self, name: str, rest: str) -> bool:
-        """Take a start or end tag; return True if content follows."""
+        """Track a start or end tag; return True if content follows."""
         if name[0] == "/":
             self.foreign -= self.foreign > 0 and name[1:] in _FOREIGN
             self.templates -= self.templates > 0 and name == "/template"
@@ -127,7 +127,7 @@ class _Around:
         return True
 
     def ignores(self, name: str) -> bool:
-        """Return True if a start tag is no part of the page."""
+        """Return True if a start tag is not part of the page; remember an open form."""
         if name == "form":  # in another form (section 13.2.6.4.7)
             nested, self.form = self.form, True
             return nested
@@ -143,7 +143,7 @@ def _read_tag(
     names: frozenset[str],
     around: _Around,
 ) -> int:
-    """Give a page one tag, which ends at a position; return the place where reading goes on."""
+    """Pass a tag that ends at a position to a page; return where reading continues."""
     content = at
     if name in _READ or around.templates:
         if around.opens(name, rest) and name in _TEXTS:
@@ -160,7 +160,7 @@ def _read_tag(
 
 
 def title_of(text: str) -> str:
-    """Return a title as people see it, from its beginning in the page."""
+    """Return a title with its character references replaced, shortened if it is too long."""
     return unescape(text[:_MAX_TITLE])
 
 
@@ -178,7 +178,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def _end_of_text(name: str, text: str, at: int) -> int:
-    """Return where an element's text ends: at its end tag, or with the page."""
+    """Return where an element's text ends: at its end tag, or at the end of the page."""
     found = None if name == "plaintext" else _TEXT_ENDS[name].search(text, at)
     end = len(text) if found is None else found.start()
     if name != "script" or text.find("<!--", at, end) < 0:
@@ -202,8 +202,8 @@ def _end_of_text(name: str, text: str, at: int) -> int:
 def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern that skips to the next tag with one of these names, and matches that tag.
 
-    Its groups are the name, with the slash of an end tag, and the attributes. It never backtracks,
-    so its time is linear. To skip a tag by its first letter is much faster than by its name.
+    Its groups are a plain link's ``href``, the name and the attributes. It never backtracks, so its
+    time is linear. It skips most tags by their first letters, which is faster than by their names.
     """
     ends = {name[1:] for name in names if name[0] == "/"}
     starts = {name for name in names if name[0] != "/"}
@@ -223,7 +223,7 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 def _others(names: Iterable[str]) -> str:
-    """Return a pattern for the first letter of most other names, in any case."""
+    """Return a pattern for the first letters of most other names, in any case."""
     seconds: dict[str, str] = {}
     for name in names:
         seconds[name[0]] = seconds.get(name[0], "") + (name[1:2] or r"\t\n\f\r />")
@@ -235,11 +235,11 @@ def _others(names: Iterable[str]) -> str:
 def in_attribute(value: str) -> str:
     """Return the value of an attribute with its character references replaced.
 
-    Unlike in text, ``&copy=1`` and ``&copyright`` are left alone: they are fields of a query.
+    Unlike in text, ``&copy=1`` is left alone, since it is a field of a query.
     """
     if "&" not in value:
         return value
-    if value.count("&") == value.count("&amp;"):  # as in most queries
+    if value.count("&") == value.count("&amp;"):  # the usual case
         return value.replace("&amp;", "&")
     return _REFERENCE.sub(_replaced, value)
 

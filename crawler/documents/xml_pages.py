@@ -1,4 +1,4 @@
-"""Pages in XML: XHTML, and whatever else holds links of XHTML or SVG; namespaces decide."""
+"""Pages in XML: XHTML, and other XML with links in the namespaces of XHTML or SVG."""
 
 import re
 from xml.parsers import expat
@@ -12,12 +12,12 @@ _XHTML = "http://www.w3.org/1999/xhtml"
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink href"
 _HREF = re.compile(r"""(?:^|\s)href\s*=\s*["']([^"']*)["']""")
-# A tag of a million characters, or a text: expat would not let go of it for a long time.
+# A tag or text of a million characters; expat would block other threads for a long time.
 _TOO_LONG = re.compile(r"<[^<]{1000000}")
 
 
 def is_xml(content_type: str | None, body: bytes) -> bool:
-    """Return True if a response is XML by its type, or by its first bytes where it has none."""
+    """Return True if a response is XML by its type, or by its first bytes if it has no type."""
     if content_type is None:
         return body.removeprefix(b"\xef\xbb\xbf").startswith(b"<?xml")
     return is_xml_type(content_type)
@@ -43,11 +43,11 @@ def read(
 
 
 class _NoNamespaceError(Exception):
-    """The root element is ``html`` and in no namespace: it is meant as XHTML."""
+    """The root element is ``html`` in no namespace, so the page is read as HTML."""
 
 
 class _Reader:
-    """Gives a page the elements of an XML document."""
+    """Passes the elements of an XML document to a page."""
 
     def __init__(self, page: Elements) -> None:
         self._page = page
@@ -67,7 +67,7 @@ class _Reader:
         try:
             self._parser.Parse(text.encode("utf-8", "replace"), True)  # noqa: FBT003 - positional only
         finally:
-            del self._parser  # with its buffers; the two hold each other, and neither would go
+            del self._parser  # breaks a reference cycle with this object, and frees its buffers
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._rooted and name == "html":
@@ -91,7 +91,7 @@ class _Reader:
             self._title = self._parser.CharacterDataHandler = None
 
     def _instruction(self, target: str, data: str) -> None:
-        """Take a processing instruction: it may name a style sheet."""
+        """Collect the style sheet that a processing instruction names."""
         found = _HREF.search(data) if target == "xml-stylesheet" else None
         if found is not None:
             self._page.add("link", {"rel": "stylesheet", "href": found[1]})

@@ -1,4 +1,4 @@
-"""Read files as blocks of lines: megabytes at a time, so that no line costs a call of its own."""
+"""Read files as blocks of lines, megabytes at a time, to avoid a call for each line."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,21 +40,21 @@ from canonry.crawler.hold_reason import HoldReason
 
 _T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
-_LENGTH = 8  # bytes, of a number before each block on disk
+_LENGTH = 8  # bytes of the length before each block on disk
 _LF = ord("\n")
-_LONE_URL = re.compile(rb"https?://[^,;|\t]*", re.IGNORECASE)  # no row of a table
+_LONE_URL = re.compile(rb"https?://[^,;|\t]*", re.IGNORECASE)  # a line, not a row of a table
 
 
 class Block(NamedTuple):
-    r"""Whole lines, separated by ``\n``, with none after the last; or the URLs of records."""
+    r"""Whole lines or the URLs of records, separated by ``\n``, with none after the last."""
 
     source: str
     first: int  # number of the first line in its source
     data: bytes
     size: int  # lines
-    refused: Mapping[int, str] = {}  # reasons of lines known to be no URL: too long, bad records
-    rows: Rows | None = None  # what the URLs are from, if whole rows are wanted; None: the lines
-    ends: bytes = b""  # where each line ends, 4 bytes, little-endian; empty if it is not known yet
+    refused: Mapping[int, str] = {}  # reasons of lines known not to be URLs, by place
+    rows: Rows | None = None  # the rows of the URLs, if wanted; None: the lines
+    ends: bytes = b""  # of lines, 4 bytes each, little-endian; empty if not known yet
 
     def lines(self) -> list[bytes]:
         """Return the lines."""
@@ -96,7 +96,7 @@ def read(
 
 
 def _size(data: bytes) -> int:
-    """Return the number of lines; `bytes.count` would take five times as long, and the GIL."""
+    """Return the number of lines; `bytes.count` would be five times slower, and hold the GIL."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _LF)) + 1
 
 
@@ -111,7 +111,7 @@ def format_of(source: str, input_format: InputFormat = ANY) -> FoundFormat:
 
 
 def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
-    """Yield the lines of all sources, in order, each as soon as it arrives, as a filter needs it.
+    """Yield the lines of all sources, in order, each as soon as it arrives.
 
     A source that breaks off yields a `Cut` after its last whole line, and the next one follows. Of
     a line that is longer than `LONGEST` only the beginning is kept.
@@ -133,7 +133,7 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
 
 
 def _cut(source: str, number: int, error: BaseException) -> Cut:
-    """Return where a source breaks off; the error may quote what it has read."""
+    """Return where a source breaks off, with a short printable reason."""
     said = getattr(error, "strerror", None) or str(error)
     reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
     return Cut(source, number, reason or type(error).__name__)
@@ -149,7 +149,7 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
             yield Line(block.source, block.first + place, line, block.refused.get(place))
 
 
-# Lines, the reasons of those that are refused, and the rows that they are from.
+# Lines, the reasons of refused ones, and the rows that the lines come from.
 _Some = tuple[bytes, Mapping[int, str], Rows | None]
 _NONE: Mapping[int, str] = {}
 
@@ -159,7 +159,7 @@ def _of_file(
 ) -> Iterator[_Some]:
     """Yield the URLs of a file of any format."""
     stream = decompressed(file)
-    arrives = arrives if stream.source is file else None  # what is compressed comes in pieces
+    arrives = arrives if stream.source is file else None  # not for compressed streams
     enough = HEAD if arrives is None else _enough(stream)
     stream = in_utf8(stream, enough)
     head = stream.head(enough)
@@ -194,7 +194,7 @@ def _row_blocks(found: FoundFormat, stream: Stream, arrives: Arrived | None) -> 
 
 
 def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
-    """Yield the URLs of rows, with these."""
+    """Yield the URLs of rows, together with the rows."""
     for values, rows in blocks:
         if isinstance(values, bytes):
             yield values, _NONE, rows
@@ -204,7 +204,7 @@ def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
 
 
 def _without_rows(blocks: Iterable[_Some]) -> Iterator[_Some]:
-    """Yield the URLs of rows alone; a header without rows has none."""
+    """Yield the URLs of rows without the rows; skip a header without rows."""
     for data, refused, rows in blocks:
         if rows is None or rows.data:
             yield data, refused, None
@@ -228,13 +228,13 @@ def _picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) ->
             values[0], header, has_names = b"", lines[0], False
         rows = Rows(kept, header, data) if kept is not None else None
         urls, refused = _as_lines(values)
-        for place in refused:  # people see the whole line as the sample
+        for place in refused:  # the sample shows the whole line
             urls[place] = lines[place][:SAMPLE]
         yield b"\n".join(urls), {**refused, **cut}, rows
 
 
 def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
-    """Yield the URLs of records; those read before a fault are yielded before it is raised."""
+    """Yield the URLs of records; those before a fault are yielded before it is raised."""
     values: list[bytes | None] = []
     size, fault = 0, None
     while fault is None:
@@ -260,10 +260,9 @@ def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
 
 
 def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, str]]:
-    """Return values as lines, and the reasons of those that are no URL.
+    """Return values as lines, and the reasons of those that are not URLs.
 
-    Line ends in them are removed: no URL has any, and browsers drop them (URL Standard, section
-    4.4).
+    Line feeds in them are removed, as browsers do (URL Standard, section 4.4).
     """
     found = list(values)
     if None not in found:
@@ -285,10 +284,9 @@ def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, st
 
 
 def _enough(stream: Stream) -> int:
-    """Return how much of a pipe to wait for before its format is found.
+    """Return how many bytes of a pipe to wait for before its format is detected.
 
-    If the first line begins like a URL and has nothing that separates columns, this is a list of
-    lines, whatever follows.
+    If the first line is a URL without a delimiter, the pipe is a list of lines, whatever follows.
     """
     size = 1
     while size <= HEAD and b"\n" not in (head := stream.head(size)) and len(head) >= size:
@@ -298,14 +296,14 @@ def _enough(stream: Stream) -> int:
 
 
 class BlockSpool:
-    """Keeps blocks of streams in a file, in order: no stream can be read a second time."""
+    """Keeps blocks of streams in a file, in order, because a stream can be read only once."""
 
     def __init__(self, path: Path) -> None:
-        """Use a file, which is made anew."""
+        """Use a file; an existing one is overwritten."""
         self._path = path
 
     def copied(self, blocks: Iterator[tuple[Block, _T]]) -> Iterator[tuple[Block, _T]]:
-        """Yield blocks with what is known of them, and keep each block."""
+        """Yield pairs of a block and its keys, and keep each block."""
         with self._path.open("wb") as file:
             for block, found in blocks:
                 data = msgspec.msgpack.encode(block, enc_hook=as_stream)
@@ -313,7 +311,7 @@ class BlockSpool:
                 yield block, found
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the blocks that were kept."""
+        """Yield the kept blocks."""
         with self._path.open("rb") as file:
             while length := file.read(_LENGTH):
                 data = file.read(int.from_bytes(length))

@@ -1,4 +1,4 @@
-"""THE table of input formats: how each is detected, and which function finds its URLs.
+"""The table of input formats: how each is detected, and which function finds its URLs.
 
 A format is detected by a file's first bytes, never by its name. The functions are in `line_formats`
 and `record_formats`.
@@ -24,7 +24,7 @@ from canonry.crawler.files.sniffing import (
 )
 from canonry.crawler.settings import SettingsError
 
-HEAD = 4096  # bytes that are looked at
+HEAD = 4096  # bytes in which a format is detected
 
 
 class LineFormat(NamedTuple):
@@ -33,7 +33,7 @@ class LineFormat(NamedTuple):
     detect: Callable[[bytes], bool]  # from a file's first bytes
     pick: Callable[[bytes, str | None], LinePicks]  # see `line_formats`
     takes_column: bool = False
-    needs_column: bool = False  # it is detected only where a column was asked for
+    needs_column: bool = False  # it is detected only if a column is named
     is_plain: bool = False  # the line is the URL
 
 
@@ -47,7 +47,7 @@ class RecordFormat(NamedTuple):
 
 
 def first_line(head: bytes) -> bytes:
-    """Return the first line of a file without a BOM and its end."""
+    """Return the first line of a file without its BOM and line end."""
     return head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")
 
 
@@ -104,9 +104,9 @@ class FoundFormat(NamedTuple):
     name: str  # a row of `INPUT_FORMATS`
     reads: LineFormat | RecordFormat
     column: str | None
-    sniffed: Sniffed | None = None  # the file's first bytes told where the URLs are
-    key: str | None = None  # of JSONL: the one that its first records have their URLs in
-    other_keys: tuple[str, ...] = ()  # of JSONL whose first records lack the one that is read
+    sniffed: Sniffed | None = None  # set if the column of URLs was detected
+    key: str | None = None  # of JSONL: the detected key of the URLs
+    other_keys: tuple[str, ...] = ()  # of JSONL: the existing keys, if the wanted one is missing
     delimiter: str = ","  # of CSV
 
 
@@ -121,10 +121,10 @@ class InputFormat(NamedTuple):
     def find(self, head: bytes) -> FoundFormat:
         """Return the format of a file with these first bytes.
 
-        Where no column was asked for, a table of which one column has URLs is recognized.
+        If no column is named, a table with a column of URLs is recognized.
 
         Raises:
-            OSError: it is in no format that is read; the error says what to do.
+            OSError: the format cannot be read; the error says what to do.
         """
         advice = None if self.name or self.delimiter else advice_for(head.removeprefix(BOM))
         if advice is not None:
@@ -155,7 +155,7 @@ class InputFormat(NamedTuple):
         )
 
     def _others(self, name: str, head: bytes) -> tuple[str, ...]:
-        """Return the keys of JSONL's first records if these lack the one that is read."""
+        """Return the keys of JSONL's first records if these lack the wanted one."""
         key = self.column or "url"
         if name != "jsonl" or "." in key:
             return ()
@@ -181,14 +181,14 @@ class InputFormat(NamedTuple):
 
 
 def _found(name: str, column: str | None, delimiter: str) -> FoundFormat:
-    """Return a format, told what separates the columns."""
+    """Return a format with its column and delimiter."""
     reads = INPUT_FORMATS[name]
     if name == "csv" and isinstance(reads, RecordFormat):
         reads = reads._replace(read=partial(record_formats.read_csv, delimiter=delimiter))
     return FoundFormat(name, reads, column, delimiter=delimiter)
 
 
-# Formats in which a table is sniffed, each with what may separate the columns.
+# Formats in which a table is sniffed, each with its possible delimiters.
 _SNIFFED = {"lines": DELIMITERS, "csv": (",", ";", "|"), "tsv": ("\t",)}
 ANY = InputFormat()
 
@@ -220,7 +220,7 @@ _FORMATS = (
 
 
 def advice_for(head: bytes) -> str | None:
-    """Return what a file is that cannot be read, and what to do; None if nothing speaks for that.
+    """Return what to do with a file in a known but unreadable format; None for other files.
 
     Args:
         head: the beginning of the file.

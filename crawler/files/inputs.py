@@ -13,9 +13,9 @@ _STDIN = "standard input"
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
-    """Return the files that are named: also those in folders, at any depth, and of patterns.
+    """Return the files that arguments name, including those in folders, at any depth, and patterns.
 
-    A pipe or a device is a file here, too.
+    Pipes and devices are files, too.
 
     Hidden files are left out. The files of a folder or a pattern are in the order of their names.
 

@@ -1,7 +1,7 @@
 """Formats of which every line is a record: each function here finds the URL of a line.
 
-Each takes a file's first line and the column that was asked for, and returns a function from a line
-to its URL, whether the first line holds column names only, and perhaps a faster function for many.
+Each takes a file's first line and the wanted column, and returns a function from a line to its URL,
+whether the first line holds column names only, and perhaps a faster function for many lines.
 """
 
 import difflib
@@ -17,7 +17,7 @@ from canonry.crawler.files.sniffing import named_like_a_url
 Pick = Callable[[bytes], bytes | None]  # from a line to its URL; None: it has none, or is broken
 PickAll = Callable[
     [bytes, int], bytes | None
-]  # from lines, so many, to their URLs; None: one by one
+]  # from lines and their number to URLs; None: use `one`
 
 CDX_LEGEND = re.compile(rb"(?P<mark>[ \t])CDX(?P<letters>(?:(?P=mark)[a-zA-Z])+)\s*")
 
@@ -34,7 +34,7 @@ def place_of(column: str, names: list[str]) -> int:
 
 
 def among(names: Sequence[str], column: str) -> str:
-    """Return names for people, with the one that may be meant instead of a column."""
+    """Return names as text for people, and suggest the one that may be meant by a column."""
     shown = ", ".join(names[:20])
     near = difflib.get_close_matches(column, names, 1) or filter(None, [named_like_a_url(names)])
     return shown + "".join(f"; did you mean --column {shlex.quote(name)}?" for name in near)
@@ -64,8 +64,8 @@ def of_lines(_first: bytes, _column: str | None) -> LinePicks:
 def of_tsv(first: bytes, column: str | None) -> LinePicks:
     """Take a column, by its number or by its name in the first line.
 
-    Quotes have no meaning, but some programs put them around a text with a hash or with a quote: no
-    URL begins and ends with one.
+    Quotes have no meaning, but some programs put them around a field with a hash or a quote. They
+    are removed, since no URL begins and ends with one.
     """
     wanted = column or "1"
     named = not wanted.isdecimal()
@@ -109,7 +109,7 @@ def of_jsonl(_first: bytes, column: str | None) -> LinePicks:
         return as_bytes(found)
 
     def pick_all(lines: bytes, count: int) -> bytes | None:
-        # Where "}" and "{" meet at each line end, no record goes on in the next line.
+        # If each line end is between "}" and "{", no record continues on the next line.
         if lines[:1] != b"{" or lines[-1:] != b"}" or lines.count(b"}\n{") != count - 1:
             return None
         try:
@@ -137,7 +137,7 @@ def of_cdx(first: bytes, _column: str | None) -> LinePicks:
 
     def pick(line: bytes) -> bytes | None:
         if CDX_LEGEND.fullmatch(line):
-            return b""  # of a file that was appended to another
+            return b""  # legend of an appended file
         fields = line.split(mark, place + 1)
         return fields[place] if place < len(fields) else (None if line else b"")
 

@@ -1,4 +1,4 @@
-"""Streams of text, read ahead, as UTF-8, and cut into blocks of whole lines."""
+"""Streams of text: convert them to UTF-8, cut them into whole lines, and read them ahead."""
 
 import codecs
 import re
@@ -16,30 +16,30 @@ BLOCK = 1 << 22  # bytes
 _NONE: Mapping[int, str] = {}
 _TOO_LONG = {0: HoldReason.TOO_LONG.label}
 
-Arrived = Callable[[], bool]  # tells whether more of a pipe can be read without waiting
+Arrived = Callable[[], bool]  # True if more of a pipe can be read without waiting
 _LOOKED_AT = 4096  # bytes
-# Excel's line above the names, which says what separates the columns.
+# The line that Excel writes above the column names to give the delimiter.
 _SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?sep=.\r?\n", re.IGNORECASE)
 _T = TypeVar("_T")
 LONGEST = 1 << 24  # bytes of a line; a longer one is no URL
-SAMPLE = 200  # bytes of such a line that people see
-BOM = b"\xef\xbb\xbf"  # before the first line of some files of UTF-8
+SAMPLE = 200  # bytes of such a line that are kept
+BOM = b"\xef\xbb\xbf"  # starts some UTF-8 files
 
 
 class WholeLines(NamedTuple):
     r"""Lines, separated by ``\n``, with none after the last."""
 
     data: bytes
-    refused: Mapping[int, str] = _NONE  # the reasons of those that are too long, shortened here
+    refused: Mapping[int, str] = _NONE  # reasons of lines that were too long and shortened
 
 
 def never() -> bool:
-    """Return False: wait for nothing."""
+    """Return False, so that lines are yielded without waiting for more."""
     return False
 
 
 def arrivals(file: IO[bytes]) -> Arrived | None:
-    """Return a function that tells if more of a pipe is there; None if that cannot be known."""
+    """Return a function that says whether a pipe has more data now; None if that is unknown."""
     try:
         number = file.fileno()
     except OSError:
@@ -50,13 +50,13 @@ def arrivals(file: IO[bytes]) -> Arrived | None:
 def line_blocks(stream: Stream, arrives: Arrived | None = None) -> Iterator[WholeLines]:
     r"""Yield whole lines, a block at a time; lines end with ``\n`` alone.
 
-    A first line that is longer than `LONGEST` is shortened and refused. Lines that were read before
-    a fault are yielded before it is raised, up to the last whole one.
+    A first line that is longer than `LONGEST` is shortened and refused. Whole lines before a fault
+    are yielded before it is raised.
 
     Args:
         stream: the content of a file.
-        arrives: tells whether there is more to read now; lines are yielded if there is not. None:
-            yield lines when a block is full.
+        arrives: returns True if there is more to read now; lines are yielded if there is not.
+            None: yield lines when a block is full.
     """
     rest, bom = b"", BOM
     fault: BaseException | None = None
@@ -88,8 +88,8 @@ def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, byt
     r"""Return the whole lines of some parts, without the last ``\n``, and what follows it.
 
     Args:
-        rest: what precedes the parts.
-        parts: one at least.
+        rest: the bytes before the parts.
+        parts: at least one.
     """
     for n in range(len(parts) - 1, -1, -1):
         end = parts[n].rfind(b"\n")
@@ -100,7 +100,7 @@ def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, byt
 
 
 def _some(stream: Stream, arrives: Arrived | None) -> tuple[list[bytes], BaseException | None]:
-    """Read a block, or what there is now, or what precedes the end or a fault; in parts."""
+    """Read parts until a block is full, nothing more arrives, the stream ends, or a fault."""
     parts: list[bytes] = []
     size = 0
     while size < BLOCK and (not parts or arrives is None or arrives()):
@@ -123,7 +123,7 @@ def _without_returns(data: bytes) -> bytes:
 
 
 def pieces(stream: Stream, arrives: Arrived | None) -> Iterator[bytes]:
-    """Yield the content of a stream; what precedes a fault is yielded before it is raised."""
+    """Yield the content of a stream; bytes before a fault are yielded before it is raised."""
     fault: BaseException | None = None
     while fault is None:
         parts, fault = _some(stream, arrives)
@@ -135,15 +135,15 @@ def pieces(stream: Stream, arrives: Arrived | None) -> Iterator[bytes]:
 
 
 def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
-    """Return the same content, or what it is in UTF-8 with line feeds.
+    """Return a stream as UTF-8 with line feeds as line ends.
 
-    UTF-16 is known by its mark, or by a zero in each of its first characters. If the beginning has
-    carriage returns and no line feed, these are the line ends. A first line ``sep=;`` is left out:
-    Excel writes and reads it above a table.
+    UTF-16 is detected by its BOM, or by a zero in each of its first characters. Carriage returns
+    are line ends if the beginning has no line feed. A first line such as ``sep=;``, which Excel
+    writes above a table, is left out.
 
     Args:
         stream: the content of a file.
-        looked_at: bytes to wait for before the beginning is looked at. 1: what arrives first.
+        looked_at: bytes to wait for before detection; 1 for whatever arrives first.
     """
     encoding = _encoding(stream.head(looked_at)[:_LOOKED_AT])
     if encoding is not None:
@@ -158,7 +158,7 @@ def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
 
 
 def _encoding(head: bytes) -> str | None:
-    """Return the kind of UTF-16 that a text begins in, or None."""
+    """Return the kind of UTF-16 in which a text begins, or None."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     first = head[:16]  # an ASCII letter has a zero before or after it
@@ -187,7 +187,7 @@ class _Decoded:
 
 
 class _LineFeeds:
-    """The content of a stream, with line feeds in the place of carriage returns."""
+    """The content of a stream, with line feeds instead of carriage returns."""
 
     def __init__(self, source: Any) -> None:  # noqa: ANN401 - they have read1 in common, and no type
         self._source = source
@@ -198,13 +198,13 @@ class _LineFeeds:
 
 
 def ahead(items: Iterator[_T], most: int = 2) -> Iterator[_T]:
-    """Yield the items of an iterator that a thread runs ahead, each as soon as it is there.
+    """Run an iterator in a thread, and yield its items as soon as they are ready.
 
-    What the iterator raises is raised here, after the items before it.
+    An error of the iterator is raised here, after the items before it.
 
     Args:
-        items: any; it is left where it is if the consumer stops.
-        most: items that may wait.
+        items: any iterator; it is not read further if the consumer stops.
+        most: how many items may wait.
     """
     ready: Queue[_T | BaseException | None] = Queue(most)
     over = Event()
@@ -242,7 +242,7 @@ class Line(NamedTuple):
     source: str
     number: int
     text: bytes
-    refused: str | None = None  # the reason why it is no URL, where the reader knows that already
+    refused: str | None = None  # why it is not a URL, if the reader knows already
 
 
 class Cut(NamedTuple):

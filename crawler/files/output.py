@@ -56,7 +56,7 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names of files in a folder onto the disk, on systems that do this.
+    """Sync a folder to disk, so that the names of its files last, on systems that support this.
 
     Raises:
         OSError: the disk fails.
@@ -78,8 +78,8 @@ def check_distinct(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[s
     """Refuse an output that is an input or another output, by whatever name or link.
 
     Args:
-        outputs: each with its option; None and ``-`` are no file.
-        inputs: their names; ``-`` is standard input, and None is no file.
+        outputs: pairs of an option and a name; None and ``-`` are not files.
+        inputs: names; ``-`` is standard input, and None is not a file.
 
     Raises:
         SettingsError: naming the option and the file.
@@ -99,7 +99,7 @@ def check_distinct(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[s
 
 
 def _identity(name: str) -> object:
-    """Return what two names of one file have in common, as `os.path.samefile` does."""
+    """Return a value that all names of one file share, as in `os.path.samefile`."""
     try:
         found = os.fstat(0) if name == "-" else Path(name).stat()
     except OSError:  # it is not there yet
@@ -114,7 +114,7 @@ def is_special(path: str) -> bool:
 
 
 def owned(path: Path) -> IO[bytes]:
-    """Open a file for writing, and lock it; a killed process may have left one there.
+    """Open a file for writing, and lock it; empty one that a killed process left.
 
     Raises:
         OSError: when another process writes it.
@@ -129,11 +129,11 @@ def owned(path: Path) -> IO[bytes]:
         except BlockingIOError as error:
             file.close()
             raise OSError(error.errno, "another process is writing it", str(path)) from None
-        file.close()  # another process renamed or deleted it before we had the lock
+        file.close()  # it was renamed or deleted before we had the lock
 
 
 def _without_truncating(path: str, _flags: int) -> int:
-    """Open a file for writing; what is in it stays until it is locked."""
+    """Open a file for writing, but keep its content until it is locked."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 

@@ -1,7 +1,7 @@
 """Formats that are read as a whole: each function here yields the URLs of a file's records.
 
-Each takes a file's content and the column that was asked for, and yields a URL for each record, or
-None for a record that has none or is broken. An `OSError` says where a file cannot be read further.
+Each takes a file's content and the wanted column, and yields a URL for each record, or None for a
+record that has none or is broken. It raises `OSError` if a file cannot be read further.
 """
 
 import csv
@@ -22,7 +22,7 @@ from canonry.extras import require
 
 
 class _UpToFault(io.RawIOBase):
-    """A stream that ends at its fault, since buffers lose what they read right before one."""
+    """A stream that ends at its fault; buffers would lose the bytes right before an exception."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -63,7 +63,7 @@ def read_csv(stream: Stream, column: str | None, delimiter: str = ",") -> Iterat
     rows = csv.reader(text, delimiter=delimiter)
     wanted = column or "1"
     place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, next(rows, []))
-    ready: list[bytes | None] = []  # one record: the last of a file that breaks off is not whole
+    ready: list[bytes | None] = []  # at most one; the last record of a broken file is dropped
     while True:
         try:
             row = next(rows)
@@ -160,5 +160,5 @@ def read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
 
 
 def _url(listed: feeds.ListedURL) -> bytes | None:
-    """Return a listed URL; None if an entity of it is not known."""
+    """Return a listed URL; None if it has an unknown entity."""
     return as_bytes(listed.reference) if listed.is_whole else None

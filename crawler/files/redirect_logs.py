@@ -11,7 +11,7 @@ from canonry.extras import require
 
 
 class LoggedRedirect(NamedTuple):
-    """A line of a log: a URL, the status that it answered with, and where it led."""
+    """A line of a log: a URL, its redirect target, and the status."""
 
     number: int
     old: str
@@ -20,7 +20,7 @@ class LoggedRedirect(NamedTuple):
 
 
 def read(lines: Iterable[str]) -> Iterator[LoggedRedirect]:
-    """Yield the pairs of a log. The format is recognized line by line.
+    """Yield the redirects of a log, whose format is recognized line by line.
 
     Lines of CDX (eleven or nine fields after a SURT and a timestamp) and CDXJ are recognized by
     their shape. Other lines are columns, separated by tabs or commas: the first two URLs are old
@@ -33,7 +33,7 @@ def read(lines: Iterable[str]) -> Iterator[LoggedRedirect]:
 
 
 def read_warc(file: IO[bytes]) -> Iterator[LoggedRedirect]:
-    """Yield the pairs of a WARC file: its responses that are redirects.
+    """Yield a row for each response in a WARC file; the target is empty if it is no redirect.
 
     Args:
         file: WARC, plain or gzip by record.

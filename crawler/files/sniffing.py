@@ -1,6 +1,6 @@
-"""Sniffing: which column of a table has the URLs, and what separates its columns.
+"""Sniffing: detect the delimiter of a table, and which column has the URLs.
 
-It is careful: a plain list of URLs, which may hold commas, stays a plain list.
+A plain list of URLs, which may hold commas, is not taken for a table.
 """
 
 import csv
@@ -16,23 +16,23 @@ DELIMITERS = ("\t", ",", ";", "|")
 _NAMES = ("url", "uri", "link", "href", "loc", "location", "page_url", "page url", "source_url")
 _URL = re.compile(r"\s*\"?(?:https?|ftp)://\S", re.IGNORECASE)
 _MISSING = frozenset({"", "\\N", "NULL"})  # as databases write it
-_ROWS = 20  # that are looked at
-_SURE = 2  # rows under a name that says nothing, where each line begins with a URL
+_ROWS = 20  # that are examined
+_SURE = 2  # URLs that a first column needs if its name is not in _NAMES
 
 
 class Sniffed(NamedTuple):
-    """A table: what separates its columns, and the column with the URLs."""
+    """A table: its delimiter, and its column of URLs."""
 
     delimiter: str
     column: str  # its name, or its number from 1
 
 
 def sniff(head: bytes, delimiters: Sequence[str] = DELIMITERS) -> Sniffed | None:
-    """Return what a file's first bytes say of it; None if it is no table with URLs.
+    """Detect a table with URLs by a file's first bytes; None if it is not one.
 
     Args:
         head: the beginning of a file in UTF-8, without a BOM. Its last line may not be whole.
-        delimiters: what may separate columns.
+        delimiters: the possible delimiters.
     """
     lines = _lines_of(head)
     is_quoted = bool(lines) and lines[0].startswith('"')
@@ -51,7 +51,7 @@ def sniff(head: bytes, delimiters: Sequence[str] = DELIMITERS) -> Sniffed | None
 
 
 def delimiter_for(head: bytes, column: str) -> str:
-    """Return what separates the columns of a CSV file that has a column; a comma in doubt.
+    """Return the delimiter with which a CSV file has a given column; a comma if in doubt.
 
     Args:
         head: as for `sniff`.
@@ -66,7 +66,7 @@ def delimiter_for(head: bytes, column: str) -> str:
 
 
 def missing_key(head: bytes, key: str) -> list[str]:
-    """Return the keys of JSONL's first records if none has one that is wanted; else nothing.
+    """Return the keys of JSONL's first records if all of these lack a wanted key; else [].
 
     Args:
         head: as for `sniff`.
@@ -79,7 +79,7 @@ def missing_key(head: bytes, key: str) -> list[str]:
 
 
 def key_of_urls(head: bytes) -> str | None:
-    """Return the key of JSONL's first records that has their URLs; None if there is none.
+    """Return the key that has the URLs in JSONL's first records; None if there is none.
 
     Args:
         head: as for `sniff`.
@@ -97,7 +97,7 @@ def key_of_urls(head: bytes) -> str | None:
 
 
 def _records_of(head: bytes) -> list[dict[str, object]]:
-    """Return the first records of JSONL that are whole."""
+    """Return the first whole records of JSONL."""
     found = []
     for line in _lines_of(head):
         with suppress(msgspec.MsgspecError, RecursionError):
@@ -108,7 +108,7 @@ def _records_of(head: bytes) -> list[dict[str, object]]:
 
 
 def has_quoted_names(line: str) -> bool:
-    """Return True if tabs are between quoted names only: such a table is CSV with tabs.
+    """Return True if a line has only quoted names between tabs, as CSV with tabs does.
 
     In other tables with tabs, quotes have no meaning.
     """
@@ -117,7 +117,7 @@ def has_quoted_names(line: str) -> bool:
 
 
 def named_like_a_url(names: Sequence[str]) -> str | None:
-    """Return the name among some that a column of URLs is likely to have."""
+    """Return the likeliest name of a column of URLs; None if no name is typical."""
     by_name = {name.strip().lower(): name for name in reversed(names)}
     return next((by_name[name] for name in _NAMES if name in by_name), None)
 
@@ -132,7 +132,7 @@ def _lines_of(head: bytes) -> list[str]:
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    """Return lines as rows; none if they cannot be read so."""
+    """Return lines as rows; none if they cannot be parsed."""
     if delimiter == "\t" and not (lines and has_quoted_names(lines[0])):
         return [line.split("\t") for line in lines]
     try:
@@ -153,11 +153,11 @@ def _column_of(rows: Sequence[list[str]], *, is_quoted: bool) -> str | None:
         values = [row[place] for row in body if row[place] not in _MISSING]
         if not values or not all(map(_URL.match, values)):
             continue
-        if not _URL.match(name):  # a name, which says nothing
+        if not _URL.match(name):  # an unknown name
             if place == 0 and not is_quoted and len(values) < _SURE:
                 continue
             is_usable = name and not name.isdecimal() and names.count(name) == 1
             return name if is_usable else str(place + 1)
-        if place > 0 or is_quoted:  # no names at all
+        if place > 0 or is_quoted:  # there is no row of names
             return str(place + 1)
     return None

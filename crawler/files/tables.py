@@ -1,4 +1,4 @@
-"""THE table of output formats: rows as text with tabs, JSONL, CSV or Parquet."""
+"""The table of output formats: rows as text with tabs, JSONL, CSV or Parquet."""
 
 import csv
 import io
@@ -20,8 +20,8 @@ from canonry.storage.timestamps import text_of
 Row = Sequence[Any]
 _ROW_GROUP = 50_000
 _AT_ONCE = 4096  # rows of CSV
-_CELLS = frozenset({str, int, float, NoneType})  # what CSV holds as it is
-_LOOKED_AT = 256  # rows; escaping takes as long as all the rest, and few have anything to escape
+_CELLS = frozenset({str, int, float, NoneType})  # types that need no conversion for CSV
+_LOOKED_AT = 256  # rows checked at once; escaping is slow, and few rows need it
 _SEQUENCES = (list, Sequence)
 _ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
@@ -39,7 +39,7 @@ class Table(Protocol):
 
 
 class _Rows:
-    """What the formats have in common."""
+    """The common part of the writers."""
 
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
         self._file = file
@@ -104,7 +104,7 @@ class _CSV(_Rows):
 def _csv_line(row: Row) -> str:
     """Return texts as a row of CSV.
 
-    The library's writer takes five times as long, and few rows need its quotes.
+    The library's writer, which is five times slower, is used only for rows that need quotes.
     """
     line = ",".join(row)
     if len(row) > line.count(",") and line and not ('"' in line or "\n" in line or "\r" in line):
@@ -166,11 +166,11 @@ class _Parquet(_Rows):
         super().close()
 
     def __del__(self) -> None:
-        self._writer.is_open = False  # after an error, it would still write its end, and complain
+        self._writer.is_open = False  # after an error, it would try to write a footer
 
 
 def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types
-    """Return the columns of a class of rows: the type of each, apart from None."""
+    """Return the columns of a class of rows, with the type of each without None."""
     return {
         name: next((of for of in get_args(kind) if of is not NoneType), kind)
         if get_origin(kind) is UnionType
@@ -180,8 +180,8 @@ def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Return moments as text, and rows within a row as objects."""
-    if isinstance(value, str):  # most are
+    """Return a value with times as text, and rows within a row as dicts."""
+    if isinstance(value, str):  # the usual case
         return value
     if isinstance(value, datetime):
         return text_of(value)
@@ -189,7 +189,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
 
 
 def _nested(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Change what is inside a value: in a list, or in a row within a row, which gets a dict."""
+    """Apply a function to all items of a list, a dict or a nested row, which becomes a dict."""
     if isinstance(value, list | tuple):
         if hasattr(value, "_fields"):
             return {n: change(one) for n, one in zip(value._fields, value, strict=True)}
@@ -200,7 +200,7 @@ def _nested(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - 
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Return a value of a row of CSV: lists as JSON."""
+    """Return a value for a cell of CSV; a list becomes JSON."""
     if type(value) in _CELLS:
         return value
     plain = _plain(value)
@@ -208,12 +208,12 @@ def _cell(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Return text with percent-escapes for bytes that are not UTF-8, here lone surrogates."""
+    """Percent-encode the bytes in texts that are not UTF-8, which are lone surrogates here."""
     return to_text(value) if isinstance(value, str) else _nested(value, _whole)
 
 
 def _whole_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Return what `_plain` and `_whole` make of a value together, in one pass."""
+    """Apply `_plain` and `_whole` in one pass."""
     kind = type(value)
     if kind is str:
         return value if value.isascii() else to_text(value)
@@ -222,7 +222,7 @@ def _whole_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
     return text_of(value) if kind is datetime else _nested(value, _whole_plain)
 
 
-# By the ending of a file's name; "text" is what other endings mean.
+# By the ending of a file's name; all other endings mean "text".
 OUTPUT_FORMATS: dict[str, Callable[[IO[bytes], Mapping[str, type]], Table]] = {
     "text": _Text,
     "jsonl": _JSONL,

@@ -1,8 +1,7 @@
-"""The targets of a WARC file's records (ISO 28500), also of one whose lengths are wrong.
+"""The targets of a WARC file's records (ISO 28500), even if their lengths are wrong.
 
-Only heads are read, and bodies are skipped by their length. Where no record begins after a body,
-the length was wrong, or something stands between the records: then the next line that begins like
-a record is the next one.
+Only heads are read; bodies are skipped by their length. If no record begins after a body, reading
+continues at the next line that begins a record.
 """
 
 import io
@@ -50,9 +49,9 @@ def targets(file: io.BufferedReader) -> Iterator[bytes | None]:
 
 
 def _fields(file: io.BufferedReader) -> dict[bytes, bytes] | None:
-    """Return the named fields of a head, of which continuations of lines are joined.
+    """Return the fields of a record's head, with continued lines joined.
 
-    None: it is too long.
+    None if the head is too long.
 
     Raises:
         OSError: the file ends in it.

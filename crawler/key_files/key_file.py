@@ -1,8 +1,8 @@
 """A file of keys: its format, and how it is read. The format is in docs/decisions/0040.
 
-It has a header, its state twice, and parts. A part is sorted keys, and an index of their pages: the
-first half of each page's first key, and each page's checksum. If the two states differ, the newer
-one is in force: what follows the last part that it names is no content.
+It has a header, two copies of its state, and parts. A part is sorted keys and an index of their
+pages: the first half of each page's first key, and each page's checksum. If the two states differ,
+the newer one is valid. Bytes after the last part that it names are ignored.
 """
 
 import hashlib
@@ -30,21 +30,21 @@ from canonry.crawler.key_files.sorted_keys import (
 )
 
 _NAME = b"canonry keys "
-VERSION = 2  # version 1 has the state once, and the one before it in the other place
+VERSION = 2  # version 1 has the current and the previous state instead of two copies
 MAGIC = b"%s%d\n" % (_NAME, VERSION)
 RECORD = 4096  # bytes of the header, and of each state
-STATES = (RECORD, 2 * RECORD)  # where they are
-BEGINNING = 3 * RECORD  # of the first part
+STATES = (RECORD, 2 * RECORD)  # offsets of the states
+BEGINNING = 3 * RECORD  # offset of the first part
 PAGE = 4096  # bytes
 KEYS_IN_PAGE = PAGE // KEY_BYTES
 INDEX_ROW = 12  # bytes for each page: 8 of its first key, 4 of its checksum
 _SUM = 16  # bytes
 _MOST_PAGES = 1024  # read at once
-_GAP = 8  # pages that are read although nothing in them is wanted, to spare a call
+_GAP = 8  # unwanted pages that are read to save a call
 
 
 class KeyFileError(OSError):
-    """A file that is no file of keys, or a damaged one; the message names it."""
+    """A file is not a file of keys, or is damaged; the message names it."""
 
 
 class KeyHeader(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class KeyState(msgspec.Struct, frozen=True):
 
 
 def as_record(magic: bytes, record: KeyHeader | KeyState) -> bytes:
-    """Return a record as it is in a file, with a checksum at its end.
+    """Return a record in the format of the file, with a checksum at its end.
 
     Raises:
         ValueError: if it does not fit.
@@ -114,7 +114,7 @@ def as_record(magic: bytes, record: KeyHeader | KeyState) -> bytes:
 
 
 def _content_of(record: bytes) -> bytes | None:
-    """Return a record; None if its checksum is wrong."""
+    """Return the content of a record; None if its checksum is wrong."""
     content, told = record[: RECORD - _SUM], record[RECORD - _SUM :]
     if len(record) != RECORD or hashlib.blake2b(content, digest_size=_SUM).digest() != told:
         return None
@@ -128,7 +128,7 @@ def sums_of(data: bytes | memoryview) -> list[int]:
 
 
 class KeyFile:
-    """A file of keys, open for reading, in the state that it had then."""
+    """A file of keys, open for reading, in the state that it had when it was opened."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         """Read a header and the newest state.
@@ -179,10 +179,10 @@ class KeyFile:
         return sum(part.pages for part in self.state.parts)
 
     def _state(self, at: int) -> KeyState | None:
-        """Return the state in a place; None if it is damaged, or was never written.
+        """Return the state at an offset; None if it is damaged, or was never written.
 
         Raises:
-            KeyFileError: a damaged one may be the newest, which version 1 has only once.
+            KeyFileError: a state of version 1 is damaged, which may be the newest.
         """
         record = self._read(at, RECORD)
         content = _content_of(record)
@@ -191,10 +191,10 @@ class KeyFile:
         return None if content is None else msgspec.json.decode(content, type=KeyState)
 
     def check_states(self) -> None:
-        """Check that the file has its state twice; one is enough to read it.
+        """Check both copies of the state, although one is enough to read the file.
 
         Raises:
-            KeyFileError: saying how to mend it.
+            KeyFileError: saying how to repair it.
         """
         if not self._has_two and self.version > 1:
             raise KeyFileError(
@@ -204,7 +204,7 @@ class KeyFile:
             )
 
     def damaged(self, what: str) -> KeyFileError:
-        """Return an error that says what to do."""
+        """Return an error that says what is damaged, and what to do."""
         return KeyFileError(
             f"{self.name}: the file of keys is damaged ({what}); nothing was changed. Restore a "
             "copy, or make it anew from its URLs: canonry dedup URLS --seen FILE --seen-only"
@@ -213,7 +213,7 @@ class KeyFile:
     def among(self, wanted: Keys) -> npt.NDArray[np.bool_]:
         """Return for each of some keys whether the file has it.
 
-        Only pages in which one of them can be are read, unless all keys are held in memory.
+        Only pages that may contain one of them are read, unless all keys are held in memory.
 
         Raises:
             KeyFileError: what was read is damaged.
@@ -230,7 +230,7 @@ class KeyFile:
         return answer
 
     def _look_up(self, part: KeyPart, asked: Keys, found: npt.NDArray[np.bool_]) -> None:
-        """Note which sorted keys are in a part."""
+        """Mark which of some sorted keys are in a part."""
         fences, _sums = self._index(part)
         high = highs(asked)
         low_page = np.maximum(np.searchsorted(fences, high, "left") - 1, 0)
@@ -264,7 +264,7 @@ class KeyFile:
         return self._indexes[part.at]
 
     def _keys(self, part: KeyPart, first: int, last: int) -> Keys:
-        """Return the keys of some pages, which are checked."""
+        """Return the keys of some pages, after checking these."""
         start, end = first * PAGE, min((last + 1) * PAGE, part.keys * KEY_BYTES)
         data = self._read(part.at + start, end - start)
         if sums_of(data) != self._index(part)[1][first : last + 1].tolist():
@@ -272,7 +272,7 @@ class KeyFile:
         return as_keys(data)
 
     def _read(self, at: int, size: int) -> bytes:
-        """Return the bytes at a place; fewer at the end of the file."""
+        """Return the bytes at an offset; fewer at the end of the file."""
         parts: list[bytes] = []
         with naming_file(self.name):
             while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
@@ -306,7 +306,7 @@ class KeyFile:
 
 
 def _spans(pages: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last pages of what is read at once, for sorted pages that are wanted."""
+    """Yield the first and last page of each read, for wanted pages in ascending order."""
     cuts = np.flatnonzero(np.diff(pages) > _GAP)
     firsts = pages[np.append(0, cuts + 1)].tolist() if len(pages) else []
     lasts = pages[np.append(cuts, -1)].tolist() if len(pages) else []

@@ -1,4 +1,4 @@
-"""Write files of keys: a new one whole, or more keys at the end of one that is there."""
+"""Write files of keys: write a new file, or append keys to an existing one."""
 
 import hashlib
 import os
@@ -28,14 +28,14 @@ from canonry.crawler.key_files.key_file import (
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, as_keys, highs, joined
 from canonry.crawler.settings import SettingsError
 
-_SHARE = 4  # appended keys are at most a fourth of the others; else the file is written anew
+_SHARE = 4  # keys are appended up to a fourth of the first part; else the file is rewritten
 _MOST_PARTS = 16
 _SOME = 1 << 18  # keys at once
 
 
 @contextmanager
 def locked(path: str) -> Iterator[IO[bytes]]:
-    """Lock a file of keys, which need not exist; yield a file beside it for a new one.
+    """Lock a file of keys, which need not exist; yield a temporary file for its new version.
 
     Raises:
         SettingsError: when another process has locked it.
@@ -52,14 +52,14 @@ def locked(path: str) -> Iterator[IO[bytes]]:
         try:
             yield file
         finally:
-            # Under its new name it stays, and a file of this name may be another process's.
+            # Keep a renamed file, and one of this name that another process has made.
             with suppress(FileNotFoundError):
                 if os.path.samestat(temporary.stat(), os.fstat(file.fileno())):
                     temporary.unlink()
 
 
 def beside(path: str) -> Path:
-    """Return the name of the file that becomes a file of keys, or holds its lock."""
+    """Return the path of the temporary file for a file of keys, which is also its lock."""
     target = Path(path)
     return target.with_name(f".{target.name}.tmp")
 
@@ -67,14 +67,14 @@ def beside(path: str) -> Path:
 def write_new(
     file: IO[bytes], path: str, header: KeyHeader, chunks: Iterable[Keys], state: KeyState
 ) -> KeyState:
-    """Write a file of keys, and give it its name when it is whole and on the disk.
+    """Write a file of keys to a temporary file, sync it to disk, and rename it.
 
     Args:
-        file: what `locked` has yielded.
-        path: its name, under which there may be another one.
+        file: the temporary file that `locked` has yielded.
+        path: the final name; an existing file is replaced.
         header: of the file.
         chunks: its keys, sorted, each once.
-        state: apart from the parts.
+        state: the new state, without its parts.
     """
     write_all(file, as_record(MAGIC, header).ljust(BEGINNING, b"\0"))
     part = _write_part(file, BEGINNING, chunks)
@@ -87,7 +87,7 @@ def write_new(
 
 
 def write_file(path: str, header: KeyHeader, chunks: Iterable[Keys]) -> KeyState:
-    """Write a whole file of keys, also in the place of one that is read for it.
+    """Write a whole file of keys; it may replace a file from which the keys are read.
 
     Args:
         path: its name.
@@ -103,18 +103,18 @@ def write_file(path: str, header: KeyHeader, chunks: Iterable[Keys]) -> KeyState
 
 
 def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
-    """Write more keys at the end of a file; they count when its new state is on the disk.
+    """Append keys to a file; they count once its new state is on disk.
 
     Args:
         path: of the file, which is locked.
-        known: the same file; its state is the last one.
-        chunks: the keys, sorted, none of which is there.
+        known: the same file, in its last state.
+        chunks: the new keys, sorted, none of which is in the file.
         job: what adds them.
     """
     before = known.state
     at = -(-before.end // PAGE) * PAGE
     with Path(path).open("r+b") as file:
-        file.truncate(before.end)  # what a killed process has left behind it
+        file.truncate(before.end)  # drop what a killed process has written
         file.seek(at)
         part = _write_part(file, at, chunks)
         file.flush()
@@ -124,7 +124,7 @@ def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeySt
 
 
 def is_appended(known: KeyFile, more: int) -> bool:
-    """Return True if so many keys are appended to a file; else it is better written anew."""
+    """Return True if so many keys should be appended; else the file is rewritten."""
     parts = known.state.parts
     if not parts or len(parts) == _MOST_PARTS or known.version < VERSION:
         return False
@@ -132,9 +132,9 @@ def is_appended(known: KeyFile, more: int) -> bool:
 
 
 def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:
-    """Write a state twice onto the disk, after the keys: first in the place that is spare.
+    """Sync the keys to disk, then write both copies of a state, the spare one first.
 
-    So at any time one of them is whole, and a damage to one does not bring an older one back.
+    So one copy is whole at any time, and damage to one does not bring an older state back.
     """
     os.fsync(file.fileno())
     for at in sorted(STATES, key=lambda at: at != spare):
@@ -143,7 +143,7 @@ def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:
 
 
 def _write_part(file: IO[bytes], at: int, chunks: Iterable[Keys]) -> KeyPart:
-    """Write keys and their index, from the position of a file on."""
+    """Write keys and their index at the current position of a file, which is `at`."""
     count = 0
     fences: list[bytes] = []
     sums: list[int] = []
@@ -159,7 +159,7 @@ def _write_part(file: IO[bytes], at: int, chunks: Iterable[Keys]) -> KeyPart:
 
 
 def _whole_pages(chunks: Iterable[Keys]) -> Iterator[Keys]:
-    """Yield keys in whole pages; only the last one may not be full."""
+    """Yield keys in whole pages; only the last page may not be full."""
     waiting: list[Keys] = []
     count = 0
     for chunk in chunks:
@@ -175,7 +175,7 @@ def _whole_pages(chunks: Iterable[Keys]) -> Iterator[Keys]:
 
 
 def keys_in(path: Path) -> Iterator[Keys]:
-    """Yield the keys of a bare file of sorted keys."""
+    """Yield the keys of a file that has only sorted keys, without a header or index."""
     with path.open("rb") as file:
         while data := file.read(_SOME * KEY_BYTES):
             yield as_keys(data)

@@ -1,4 +1,4 @@
-"""The file of what was seen before: locked for one job, looked up, and extended at its end."""
+"""The file of keys seen before: lock it for one job, look keys up, and extend it at the end."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _HELD = 24  # bytes for each key in memory
 
 
 class SeenFile:
-    """The keys of a file, and a way to add more. Whoever has it is the only one."""
+    """The keys of a locked file, and a way to add more. Only one process can have it."""
 
     def __init__(self, path: str, header: KeyHeader, known: KeyFile | None, new: IO[bytes]) -> None:
         """Use a locked file.
@@ -29,8 +29,8 @@ class SeenFile:
         Args:
             path: its name.
             header: of its policy.
-            known: the file; None if it is not there yet.
-            new: what `key_writer.locked` has yielded.
+            known: the file; None if it does not exist yet.
+            new: the temporary file that `key_writer.locked` has yielded.
         """
         self.path = path
         self.state = KeyState(generation=-1) if known is None else known.state
@@ -60,10 +60,10 @@ class SeenFile:
         return self._known.among(wanted)
 
     def extend(self, fresh: Path, job: str) -> KeyState:
-        """Add keys to the file, all of them or none. This is the last thing to do with it.
+        """Add keys to the file atomically. This object cannot be used after that.
 
         Args:
-            fresh: a bare file of sorted keys, none of which was seen.
+            fresh: a file of sorted keys without a header, none of which was seen.
             job: what adds them.
         """
         chunks = key_writer.keys_in(fresh)
@@ -100,7 +100,7 @@ def extending(path: str, policy: Policy) -> Iterator[SeenFile]:
 
 
 def check_header(file: KeyFile, wanted: KeyHeader) -> None:
-    """Refuse a file whose keys were made under another policy than those to compare them with.
+    """Refuse a file whose keys were made under a different policy.
 
     Raises:
         SettingsError: saying what to do.

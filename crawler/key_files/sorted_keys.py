@@ -1,4 +1,4 @@
-"""Arrays of sorted keys: which of some are among others, and several streams of them side by side.
+"""Arrays of sorted keys: look keys up, and merge several streams of them.
 
 A key is 16 bytes; keys are sorted as bytes, without repetition.
 """
@@ -17,17 +17,17 @@ NO_KEYS: Keys = np.empty(0, KEY)
 
 
 def as_keys(data: bytes | memoryview) -> Keys:
-    """Return bytes, 16 for each key, as an array."""
+    """Return bytes, 16 for each key, as an array of keys."""
     return np.frombuffer(data, KEY)
 
 
 def joined(parts: Sequence[Keys]) -> Keys:
-    """Return arrays of keys one after the other; NumPy's own function swaps the bytes."""
+    """Concatenate arrays of keys; NumPy's own function would swap the bytes."""
     return parts[0] if len(parts) == 1 else as_keys(b"".join(part.tobytes() for part in parts))
 
 
 def highs(keys: Keys) -> Halves:
-    """Return the first halves of keys, as numbers that this machine compares fast."""
+    """Return the first halves of keys as native integers, which are compared fast."""
     return keys["high"].astype(np.uint64)
 
 
@@ -43,9 +43,9 @@ def among(wanted: Keys, known: Keys, known_highs: Halves | None = None) -> npt.N
     """Return for each of some keys whether it is among known ones.
 
     Args:
-        wanted: in any order; sorted ones are found much faster.
+        wanted: in any order, but sorted ones are found much faster.
         known: sorted.
-        known_highs: what `highs` returns for these, if it is there already.
+        known_highs: the result of `highs` for these, if already computed.
     """
     high = highs(known) if known_highs is None else known_highs
     if not len(high):
@@ -57,17 +57,17 @@ def among(wanted: Keys, known: Keys, known_highs: Halves | None = None) -> npt.N
     found: npt.NDArray[np.bool_] = near & (known["low"][at] == wanted["low"])
     for n in np.flatnonzero(
         near & ~found
-    ):  # two keys with one first half: whoever tries finds some
+    ):  # keys may share their first half; attackers can make such keys
         several = known[at[n] : np.searchsorted(high, asked[n], "right")]
         found[n] = wanted["low"][n] in several["low"]
     return found
 
 
 def aligned(streams: Sequence[Iterator[Keys]]) -> Iterator[list[Keys]]:
-    """Yield parts of sorted streams side by side: no key of a later part is in an earlier one.
+    """Yield aligned parts of sorted streams: every key of a part is less than those of later parts.
 
     Args:
-        streams: arrays, each sorted, and none with a key that is not after those before it.
+        streams: arrays of keys, in ascending order within and between arrays.
     """
     heads = [next(stream, NO_KEYS) for stream in streams]
     while some := [head for head in heads if len(head)]:
@@ -81,7 +81,7 @@ def aligned(streams: Sequence[Iterator[Keys]]) -> Iterator[list[Keys]]:
 
 
 def _up_to(keys: Keys, bound: bytes) -> int:
-    """Return how many sorted keys are not larger than one."""
+    """Return how many sorted keys are not larger than a bound."""
     if not len(keys) or keys[-1].tobytes() <= bound:
         return len(keys)
     at = int(np.searchsorted(highs(keys), as_keys(bound)["high"].astype(np.uint64)[0]))
@@ -101,7 +101,7 @@ def union(parts: Sequence[Keys]) -> Keys:
 
 
 def _inserted(keys: Keys, new: Keys) -> Keys:
-    """Return sorted keys with others in their places, none of which is there."""
+    """Insert new sorted keys, none of which is present, into sorted keys."""
     high = highs(keys)
     at = np.searchsorted(high, highs(new))
     tied = np.flatnonzero(high[np.minimum(at, len(high) - 1)] == highs(new))

@@ -1,4 +1,4 @@
-"""Keys of a file into a store's seen set, and those of a store into a file."""
+"""Copy keys from a file into a store's seen set, and from a store into a file."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ _BATCH = 50_000  # keys that are claimed at once
 
 
 def to_store(file: KeyFile, url: str, policy: Policy) -> Iterator[tuple[int, int]]:
-    """Claim all keys of a file in a store; yield after each batch how many there were, and new.
+    """Claim all keys of a file in a store; yield for each batch its size, and how many were new.
 
-    Of such a key nothing but the key is known. Its row says so: the URL is ``urn:canonry:key:`` and
-    the key in hexadecimal, it has no host, and it is held for its scheme.
+    The URLs of these keys are unknown. So their rows have the URL ``urn:canonry:key:`` with the
+    key in hexadecimal and no host, and they are held for their scheme.
 
     Args:
         file: of keys.
@@ -50,14 +50,14 @@ def _silent(_message: str) -> None:
 
 
 def _candidates(some: Keys) -> Sequence[Candidate]:
-    """Return what a store is to know of some keys."""
+    """Return the rows to claim for some keys."""
     held = HoldReason.SCHEME.label
     found = [(f"urn:canonry:key:{key.hex()}", key) for key in (one.tobytes() for one in some)]
     return [Candidate(name, name, key, "", 0, held=held, listed=True) for name, key in found]
 
 
 def header_of_store(url: str) -> KeyHeader:
-    """Return what a file says that has a store's keys."""
+    """Return the header for a file with a store's keys."""
     with report.reading(url) as connection:
         facts = read_facts(connection)
     return KeyHeader(facts["policy"], facts["fingerprint"])

@@ -95,7 +95,7 @@ class RuleEvidence:
     open: dict[URLPair, PageComparison] = field(default_factory=dict)  # undecided ones
     tests: set[str] = field(default_factory=set)  # URLs that are fetched although it is active
     classes: set[int] = field(default_factory=set)  # hashes of the classes that it could hold
-    tests_before: int = 0  # number of tests before this one was loaded
+    tests_before: int = 0  # number of tests when it was loaded
     tests_saved: int = 0  # how many of the tests the store knows
     asked_first: int = 0  # queued URLs that were requested early to decide it
     extra: int = 0  # learning requests while it was active
@@ -123,7 +123,7 @@ class RuleEvidence:
 
     @property
     def weight(self) -> float:
-        """The number of same classes; further URLs of a class add a fraction."""
+        """The number of same classes; further URLs count a fraction, or fully for one page."""
         if self.rewrite.family == "parameter-of-page":
             return self.tally.names + 1
         names = self.tally.names / NAMES_FOR_A_CLASS

@@ -33,7 +33,6 @@ from canonry.storage.learned.ledger import CONTENT, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
 _OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # most pairs of a class, and of a rule with few classes
-
 _HOLDS = 3  # same classes, with none different, from which a rule seems to hold
 _NOTED = 64  # most queued URLs that are kept to decide a rule
 _ALL_NOTED, _EVERY = 200, 8  # after so many answers, only every eighth adds to those
@@ -42,6 +41,7 @@ _MOST_RULES = 300  # of a site
 _MOST_HOPS = 5  # followed in a chain of redirects
 _MOST_LED = 20_000  # targets of redirects and canonical links that have not answered yet
 _ENOUGH_AGAINST = 6  # different classes, from which on a rule is not compared further
+
 # Families that are proposed here. Others come from people, lists and earlier versions.
 _PROPOSED = frozenset(
     (
@@ -311,7 +311,7 @@ class LearnedSite:
     ) -> None:
         """Count a pair for the rules that make its URLs equal.
 
-        If both are the same page, all of the rules hold. If not, one of them is wrong: the pair counts
+        If both are the same page, all rules hold. If not, one of them is wrong: the pair counts
         against the one with the least evidence.
         """
         same = found.verdict is PageVerdict.SAME
@@ -360,7 +360,7 @@ class LearnedSite:
         return rule.state == "active", rule.tally.same
 
     def _lead(self, source: str, target: str) -> bool:
-        """Note that the site's own word leads from a URL to another; return True if rules explain it."""
+        """Note where the site's own word leads from a URL; return True if rules explain it."""
         target = self._end_of(target)
         here, there = as_read(Parts.of(source)), as_read(Parts.of(target))
         rules = rules_between(here, there, led=True)

@@ -290,7 +290,7 @@ class LearningSession(StoredRules):
         return done.held, done.released, done.deferred
 
     def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:
-        """Put a rule in force and notify people; return False if rules would form a circle."""
+        """Apply a rule's new state and notify people; return False if rules form a circle."""
         said = rule.rewrite
         if rule.state == "active" and FAMILIES[said.family].can_chain:
             others = [other.rewrite for other in self._in_force.known]

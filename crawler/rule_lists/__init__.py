@@ -1,4 +1,4 @@
-"""Rule lists that others share, converted to rules of our families from a user's own copy."""
+"""Convert shared rule lists, from a user's own copy, to rules of our families."""
 
 from canonry.crawler.rule_lists.conversion import Conversion, Converted, Lost, summary
 from canonry.crawler.rule_lists.recognition import convert

@@ -1,7 +1,7 @@
 """ClearURLs' data.min.json: providers, each with a pattern for URLs and names of parameters.
 
-The format: docs.clearurls.xyz, "Rule Catalogs". A rule is a regular expression, without regard to
-letter case, for the whole name of a parameter that is removed.
+The format: docs.clearurls.xyz, "Rule Catalogs". A rule is a case-insensitive regular expression for
+the whole name of a parameter that is removed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ _SCHEMES = "https?://"
 
 
 def convert_all(providers: Mapping[str, Any]) -> Iterator[Converted]:
-    """Yield what became of each rule of each provider."""
+    """Convert each rule of each provider."""
     for name, provider in providers.items():
         if not isinstance(provider, dict):
             yield no_rule(name, Lost.INVALID)
@@ -32,7 +32,7 @@ def convert_all(providers: Mapping[str, Any]) -> Iterator[Converted]:
 
 
 def _of_provider(name: str, provider: Mapping[str, Any]) -> Iterator[Converted]:
-    """Yield what became of the rules of a provider."""
+    """Convert the rules of a provider."""
     if provider.get("completeProvider"):
         yield no_rule(f"{name}: completeProvider", Lost.BLOCKS)
     for key, lost in (("rawRules", Lost.PATTERN), ("redirections", Lost.TARGET)):
@@ -79,16 +79,16 @@ def _converted(
 
 
 def _texts(provider: Mapping[str, Any], key: str) -> list[str]:
-    """Return a provider's list of texts, each once; what is no text cannot be read anyway."""
+    """Return a provider's list as distinct texts; items that are not texts fail later."""
     given = provider.get(key)
     return list(dict.fromkeys(map(str, given))) if isinstance(given, list) else []
 
 
 def _scopes(provider: Mapping[str, Any]) -> tuple[list[Rewrite], tuple[Lost, ...]]:
-    """Return where the rules of a provider hold, as rewrites without a family, and what is lost.
+    """Return the scopes of a provider's rules, as rewrites without a family, and what is lost.
 
     Raises:
-        UnsayableError: if our rules cannot hold there, and only there.
+        UnsayableError: if our rules cannot have exactly this scope.
     """
     pattern = provider.get("urlPattern")
     if not isinstance(pattern, str):
@@ -98,7 +98,7 @@ def _scopes(provider: Mapping[str, Any]) -> tuple[list[Rewrite], tuple[Lost, ...
         raise UnsayableError(Lost.EVERY_HOST)
     if provider.get("exceptions"):
         raise UnsayableError(Lost.EXCEPTIONS)
-    # Both read the URL before parameters are removed, and see those that we would remove.
+    # Redirections and raw rules read the URL before parameters are removed from it.
     if provider.get("redirections"):
         raise UnsayableError(Lost.TARGET)
     if provider.get("rawRules"):

@@ -1,4 +1,4 @@
-"""What became of the rules of a list: our rules, and what could not be said, with reasons."""
+"""The results of converting a rule list: our rules, and the reasons for what was lost."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from canonry.canon.learned import LearnedRule, Rewrite, to_fields
 
 
 class Lost(Enum):
-    """What cannot be said in our families: the value is the sentence that people read."""
+    """What our families cannot express; each value is the sentence that people read."""
 
     EVERY_HOST = "it is for every host; a policy of your own can name tracking parameters"
     HOSTS = "its hosts cannot be listed: any top-level domain, or subdomains without their domain"
@@ -36,7 +36,7 @@ class Lost(Enum):
 
 
 class Converted(NamedTuple):
-    """What became of one rule of a list."""
+    """The conversion of one rule of a list."""
 
     name: str  # as the list names it
     rules: tuple[Rewrite, ...] = ()
@@ -51,7 +51,7 @@ class Converted(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """What became of a list."""
+    """The conversion of a whole list."""
 
     kind: str  # the list's format
     found: tuple[Converted, ...]
@@ -64,12 +64,12 @@ class Conversion(NamedTuple):
 
 
 def no_rule(name: str, *lost: Lost) -> Converted:
-    """Return what became of a rule that cannot be said in our families."""
+    """Return the result for a rule that our families cannot express."""
     return Converted(name, lost=lost)
 
 
 def summary(conversions: Iterable[Conversion]) -> dict[str, Any]:
-    """Return what became of lists as plain data: counts, reasons, and each rule by name."""
+    """Return conversions as plain data: counts, reasons, and the outcome of each rule."""
     several = tuple(conversions)
     found = [one for conversion in several for one in conversion.found]
     outcomes = Counter(one.outcome for one in found)

@@ -1,4 +1,4 @@
-"""List the texts that a pattern matches, if it is a plain one that matches only a few."""
+"""List the texts that a simple pattern matches, if they are few."""
 
 from itertools import product
 
@@ -16,7 +16,7 @@ def listed(pattern: str, lost: Lost, *, dots: bool = False) -> tuple[str, ...]:
     Args:
         pattern: a regular expression. Literals, groups, classes, ``?`` and counts are understood.
         lost: the reason to give if the texts cannot be listed.
-        dots: True to take an unescaped dot for itself, which leaves out other characters.
+        dots: True to read an unescaped dot as a literal dot, which leaves out other characters.
 
     Raises:
         UnsayableError: if the pattern has anything else, or matches too many texts.
@@ -42,7 +42,7 @@ class _Reader:
         return self._pattern[self._at :]
 
     def alternatives(self, depth: int) -> tuple[str, ...]:
-        """Read to the end of a group. Outside of groups, ``|`` is refused: anchors bind closer."""
+        """Read to the end of a group; refuse ``|`` outside of groups, as anchors bind closer."""
         found = list(self._sequence(depth))
         while self._next("|"):
             if not depth:
@@ -73,7 +73,7 @@ class _Reader:
         return (character,)
 
     def _group(self, depth: int) -> tuple[str, ...]:
-        """Read a group, which has no effect but to hold its content together."""
+        """Read a group, capturing or not."""
         if not self._next("?:") and self.rest().startswith("?"):
             raise UnsayableError(self._lost)
         if depth > _DEEPEST:
@@ -101,7 +101,7 @@ class _Reader:
         return self._few(found)
 
     def _escaped(self) -> str:
-        """Read what follows a backslash: a mark that stands for itself."""
+        """Read an escaped character, which has to be punctuation that stands for itself."""
         character = self.rest()[:1]
         if not character or character.isalnum() or not character.isascii():
             raise UnsayableError(self._lost)
@@ -109,7 +109,7 @@ class _Reader:
         return character
 
     def _counted(self, atom: tuple[str, ...]) -> tuple[str, ...]:
-        """Read how often an atom occurs."""
+        """Read a quantifier; return the texts of the repeated atom."""
         least = most = 1
         if self._next("?"):
             least = 0
@@ -121,7 +121,7 @@ class _Reader:
                 raise UnsayableError(self._lost)
             self._at += len(inside) + 1
             least, most = (int(count) for count in counts)
-        self._next("?")  # as few as possible: for a whole text that is the same
+        self._next("?")  # a lazy quantifier matches the same whole texts
         found: list[str] = []
         for count in range(least, min(most, _MOST) + 1):
             several: tuple[str, ...] = ("",)
@@ -131,14 +131,14 @@ class _Reader:
         return self._few(found)
 
     def _next(self, text: str) -> bool:
-        """Read a text, if it is next."""
+        """Consume a text if it is next; return whether it was."""
         if not self._pattern.startswith(text, self._at):
             return False
         self._at += len(text)
         return True
 
     def _few(self, found: list[str]) -> tuple[str, ...]:
-        """Return texts, each once, if there are not too many."""
+        """Return distinct texts, or raise if there are none or too many."""
         several = tuple(dict.fromkeys(found))
         if not several or len(several) > _MOST:
             raise UnsayableError(self._lost)

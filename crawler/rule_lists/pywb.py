@@ -1,8 +1,7 @@
 """pywb's rules.yaml: fuzzy rules, by which a replay finds a capture whose URL differs a little.
 
-The format: pywb's docs, "Fuzzy Match Rules", and its `FuzzyMatcher`. Rules are about SURT keys, in
-lower case, with sorted parameters; of the rules whose prefix begins a key, the first that matches
-counts.
+The format: pywb's docs, "Fuzzy Match Rules", and its `FuzzyMatcher`. Rules apply to SURT keys in
+lower case, with sorted parameters. The first rule counts that matches and has a prefix of the key.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ _PLAIN_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 def convert_all(whole: Mapping[str, Any]) -> Iterator[Converted]:
-    """Yield what became of each rule: one for each prefix."""
+    """Convert each rule, once for each of its prefixes."""
     filters = whole.get("default_filters")
     normal = filters.get("url_normalize") if isinstance(filters, dict) else None
     for rule in normal if isinstance(normal, list) else []:
@@ -36,7 +35,7 @@ def convert_all(whole: Mapping[str, Any]) -> Iterator[Converted]:
 def _converted(
     name: str, prefix: str, rule: Mapping[str, Any], earlier: Sequence[str]
 ) -> Converted:
-    """Return what became of one rule for one prefix."""
+    """Convert one rule for one prefix."""
     lookup = rule.get("fuzzy_lookup")
     if rule.get("canonicalize"):
         return no_rule(name, Lost.PATTERN)
@@ -80,12 +79,12 @@ def _selecting(lookup: object) -> tuple[str, ...]:
 
 
 def _scope(prefix: str) -> tuple[tuple[str, ...], str, tuple[Lost, ...]]:
-    """Return the hosts and the directory that a prefix of keys means, and what is left out.
+    """Return the hosts and the directory of a prefix of keys, and what is left out.
 
-    A key has no ``www.``, so a host is meant with it and without.
+    Keys have no ``www.``, so a host is returned with it and without.
 
     Raises:
-        UnsayableError: if our rules cannot hold there, and only there.
+        UnsayableError: if our rules cannot have exactly this scope.
     """
     reversed_host, closed, path = prefix.partition(")")
     if not closed or reversed_host.endswith(","):

@@ -1,4 +1,4 @@
-"""Convert a list of rules: its format is recognized by its content."""
+"""Convert a list of rules, whose format is recognized by its content."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ def convert(text: bytes, source: str) -> Conversion:
 
     Args:
         text: the content of a file.
-        source: what to call it in errors.
+        source: its name in errors.
 
     Raises:
-        RulesError: naming the source, if it is no list that we know.
+        RulesError: naming the source, if its format is not known.
         MissingExtraError: if YAML cannot be read here.
     """
     try:
@@ -41,7 +41,7 @@ def convert(text: bytes, source: str) -> Conversion:
 
 
 def _are_rules(given: object, key: str) -> bool:
-    """Return True for a list of objects, of which one has a key."""
+    """Return True for a list of objects of which at least one has a given key."""
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         return False
     return any(key in one for one in given)

@@ -1,4 +1,4 @@
-"""The hosts and paths of shared rules, as the fields of ours that say where a rule holds."""
+"""Convert the hosts, paths and parameter names of shared rules to the fields of our rules."""
 
 from canonry.canon import InvalidURL, canonicalize
 from canonry.canon.learned import is_host_name, is_site
@@ -8,7 +8,7 @@ from canonry.crawler.rule_lists.conversion import Lost
 
 
 class UnsayableError(Exception):
-    """A rule cannot be said in our families."""
+    """Our families cannot express a rule."""
 
     def __init__(self, lost: Lost) -> None:
         super().__init__(lost.value)
@@ -19,7 +19,7 @@ def site_from(text: str) -> str:
     """Return the site that a list means by a host, with its port if it has one.
 
     Raises:
-        UnsayableError: if it is no host, or has a scheme's default port.
+        UnsayableError: if it is not a host, or has the default port of a scheme.
     """
     try:
         parts = Parts.of(canonicalize(f"http://{text}/", policy="rfc3986"))
@@ -39,7 +39,7 @@ def domain_from(text: str) -> str:
     """Return the domain that a list means, if a rule of ours may cover its subdomains.
 
     Raises:
-        UnsayableError: if not.
+        UnsayableError: if a rule must not cover them.
     """
     site = site_from(text)
     if not is_host_name(site):
@@ -50,10 +50,10 @@ def domain_from(text: str) -> str:
 
 
 def below_from(prefix: str) -> tuple[str, tuple[Lost, ...]]:
-    """Return the directory of ours for the prefix of a path, and what it leaves out.
+    """Return the directory for a prefix of paths, and what it leaves out.
 
     Raises:
-        UnsayableError: if the prefix is no directory and no name of one.
+        UnsayableError: if the prefix is not a directory, with or without its last slash.
     """
     if prefix in {"", "/"}:
         return "/", ()
@@ -89,14 +89,14 @@ def spellings(name: str) -> tuple[tuple[str, ...], tuple[Lost, ...]]:
 
 
 def stays(name: str) -> bool:
-    """Return True if canonical URLs write the name of a parameter as it is, and mean it."""
+    """Return True if canonical URLs write the name of a parameter unchanged."""
     return not any(mark in name for mark in "&=#%+") and _as_written(name) == name
 
 
 def _as_written(name: str) -> str | None:
-    """Return the name of a parameter as canonical URLs write it; None if it is none there."""
+    """Return the name of a parameter as canonical URLs write it; None if they cannot."""
     try:
-        # Not under a policy that removes tracking parameters: these have names, too.
+        # This policy does not remove tracking parameters.
         query = Parts.of(canonicalize(f"http://h/?{name}=1", policy="rfc3986")).query
     except InvalidURL:
         return None

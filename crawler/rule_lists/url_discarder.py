@@ -15,7 +15,7 @@ _Scope = tuple[str, str, bool]  # host, directory, with subdomains
 
 
 def convert_all(rules: list[Mapping[str, Any]]) -> Iterator[Converted]:
-    """Yield what became of each rule: one for each processor, pattern and argument."""
+    """Convert each rule, once for each of its patterns and removed parameters."""
     for number, rule in enumerate(rules, 1):
         processor, given = rule.get("processor"), rule.get("args") or []
         pattern = rule.get("urlPattern")
@@ -36,7 +36,7 @@ def convert_all(rules: list[Mapping[str, Any]]) -> Iterator[Converted]:
 def _converted(
     name: str, processor: object, args: list[Any], include: str, exclude: object
 ) -> Converted:
-    """Return what became of one rule."""
+    """Convert one rule."""
     try:
         if exclude:
             return no_rule(name, Lost.EXCEPTIONS)
@@ -60,10 +60,10 @@ def _converted(
 
 
 def _rules(processor: object, args: list[Any]) -> tuple[list[Rewrite], tuple[Lost, ...]]:
-    """Return what a processor does, as rewrites without a host, and what they leave out.
+    """Return the effect of a processor, as rewrites without a host, and what they leave out.
 
     Raises:
-        UnsayableError: if our families cannot do it.
+        UnsayableError: if our families cannot express it.
     """
     if processor == "subpathRemoval":
         raise UnsayableError(Lost.SEGMENTS)
@@ -83,12 +83,12 @@ def _rules(processor: object, args: list[Any]) -> tuple[list[Rewrite], tuple[Los
 
 
 def _scopes(include: str) -> tuple[list[_Scope], tuple[Lost, ...]]:
-    """Return where a pattern holds.
+    """Return the scopes of a pattern, and what they leave out.
 
-    A host without a path also means its subdomains; with a path, it means itself and ``www.``.
+    A host without a path includes its subdomains; with a path, only itself and ``www.``.
 
     Raises:
-        UnsayableError: if our rules cannot hold there, and only there.
+        UnsayableError: if our rules cannot have exactly this scope.
     """
     if "://" in include or include.startswith("//"):
         raise UnsayableError(Lost.SCHEME)
@@ -101,7 +101,7 @@ def _scopes(include: str) -> tuple[list[_Scope], tuple[Lost, ...]]:
         raise UnsayableError(Lost.PATH)
     site = site_from(host)
     if not slash:
-        # url-matcher looks only below the registrable domain: a suffix means itself alone.
+        # url-matcher looks only below registrable domains, so a public suffix has no subdomains.
         wide = is_host_name(site) and not is_public_suffix(site)
         return [(site, "/", wide)], () if wide else (Lost.SUBDOMAINS,)
     below, lost = below_from(slash + path)

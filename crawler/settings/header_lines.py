@@ -1,4 +1,4 @@
-"""Headers and cookies as people write them in settings; and settings without their secrets."""
+"""Parse headers and cookies in settings, and hide the secrets of settings."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from canonry.crawler.settings.proxies import shown_proxy
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE = re.compile(rf"({_NAME.pattern}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]*")
-# Headers that Canonry itself sets: for the connection (RFC 9110 section 7.6.1), for the request.
+# Headers that Canonry itself sets, for connections (RFC 9110 section 7.6.1) or for requests.
 _OURS = {
     "user-agent": "user_agent in [crawl] sets it, as robots.txt files name it",
     "proxy-authorization": "the URL of the proxy has the password",
@@ -36,7 +36,7 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
         lines: each ``Name: value``.
 
     Raises:
-        ValueError: a line is no header, or one that may not be set. The message shows no values.
+        ValueError: a line is not a header, or may not be set. The message shows no values.
     """
     found: dict[str, str] = {}
     for line in lines:
@@ -55,16 +55,16 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
             message = f"{name}: this header is given twice"
             raise ValueError(message)
         if name.lower() == "cookie":
-            cookies_of(value)  # which has to be readable, as a jar may add to it
+            cookies_of(value)  # checked here, as a cookie jar may add to it
         found[name] = value.rstrip()
     return found
 
 
 def cookies_of(text: str) -> dict[str, str]:
-    """Return cookies by name, of a text as in a ``Cookie`` header (RFC 6265 section 4.2.1).
+    """Return the cookies in a text by name, as in a ``Cookie`` header (RFC 6265 section 4.2.1).
 
     Raises:
-        ValueError: it is something else. The message does not show it.
+        ValueError: it has another format. The message does not show it.
     """
     found: dict[str, str] = {}
     for pair in filter(None, (pair.strip() for pair in text.split(";"))):
@@ -80,7 +80,7 @@ def user_and_password(text: str) -> tuple[str, str]:
     """Return the user and the password of ``user:password`` (RFC 7617 section 2).
 
     Raises:
-        ValueError: it is something else. The message does not show it.
+        ValueError: it has another format. The message does not show it.
     """
     user, colon, password = text.partition(":")
     if not colon or not _TEXT.fullmatch(text):
@@ -90,7 +90,7 @@ def user_and_password(text: str) -> tuple[str, str]:
 
 
 def without_secrets(settings: Any) -> Any:  # noqa: ANN401 - plain data
-    """Return settings as plain data, in which the values of headers and passwords are ``***``."""
+    """Return settings as plain data, with ``***`` for passwords, cookies and values of headers."""
     if not isinstance(settings, dict):
         return settings
     shown = {key: without_secrets(value) for key, value in settings.items()}

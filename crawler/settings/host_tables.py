@@ -1,4 +1,4 @@
-"""Tables for hosts: what is different for one host, or for all below a domain."""
+"""Settings for single hosts, or for all hosts below a domain."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,7 +16,7 @@ _REMEMBERED = 65_536  # hosts
 
 
 class HostTables:
-    """Finds what the settings say of a host."""
+    """Finds the settings of a host."""
 
     def __init__(self, tables: Mapping[str, HostSettings]) -> None:
         """Bind the tables; their names are as `host_name` returns them."""
@@ -28,7 +28,7 @@ class HostTables:
         return bool(self._tables)
 
     def _of(self, host: str) -> HostSettings:
-        """Return the settings of a host: its own, then those of the nearest domain above it."""
+        """Return the settings of a host; its own tables override those of the domains above it."""
         found: dict[str, Any] = {}
         for name in reversed(_names(host)):
             if name in self._tables:
@@ -41,7 +41,7 @@ _NOTHING = HostSettings()
 
 
 def _of_none(_host: str) -> HostSettings:
-    """Return the settings of any host, where there is no table."""
+    """Return the settings of any host if there are no tables."""
     return _NOTHING
 
 
@@ -53,7 +53,7 @@ def _names(host: str) -> list[str]:
 
 
 def host_name(name: str) -> str:
-    """Return the name of a table as URLs have the host.
+    """Return the name of a table, with the host as in canonical URLs.
 
     Raises:
         ValueError: it names no host; the message says what is allowed.

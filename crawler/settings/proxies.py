@@ -1,4 +1,4 @@
-"""Proxies: which one a request goes through, by the settings and the environment's variables."""
+"""Choose the proxy of a request, by the settings and the environment."""
 
 import ipaddress
 import os
@@ -20,7 +20,7 @@ class Proxies:
         """Read the setting and the variables.
 
         Args:
-            setting: the URL of a proxy; `NO_PROXY` for none; "" for those of the environment.
+            setting: the URL of a proxy; `NO_PROXY` for none; "" to use the environment.
             environment: may have ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``,
                 or the same names in lower case, which win.
 
@@ -48,12 +48,12 @@ class Proxies:
                 raise ValueError(message) from None
         exceptions = found.get("no_proxy", ("", ""))[1]
         self._direct = [_Exception.read(text) for text in re.split(r"[\s,]+", exceptions) if text]
-        if not self._given:  # whoever names a proxy means it
+        if not self._given:  # a proxy in the settings is for loopback, too
             self._direct += [_Exception.read(text) for text in _LOOPBACK]
         self._no_proxy = exceptions if setting != NO_PROXY else ""
 
     def of(self, url: str) -> str | None:
-        """Return the proxy for a URL that is requested; None if the request goes there itself."""
+        """Return the proxy for a URL; None if it is requested directly."""
         if not self._by_scheme:
             return None
         parts = Parts.of(url)
@@ -64,10 +64,10 @@ class Proxies:
         return chosen.url
 
     def notices(self, *, all_mapped: bool) -> Iterator[str]:
-        """Yield sentences about the proxies that are used, and about those that are ignored.
+        """Yield sentences about the proxies that are used or ignored.
 
         Args:
-            all_mapped: ``--connect-to`` says for all hosts where to connect to.
+            all_mapped: True if ``--connect-to`` maps all hosts.
         """
         if self._by_scheme and all_mapped:
             names = " and ".join(dict.fromkeys(one.source for one in self._by_scheme.values()))
@@ -100,7 +100,7 @@ class _Exception(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> "_Exception":
-        """Read an item; what is no network is a domain."""
+        """Read an item as a network, or else as a domain."""
         try:
             return cls("", "", ipaddress.ip_network(text.strip("[]"), strict=False))
         except ValueError:
@@ -108,7 +108,7 @@ class _Exception(NamedTuple):
             return cls(domain.removeprefix("*").removeprefix("."), port, None)
 
     def is_for(self, host: str, port: str) -> bool:
-        """Return True if requests to a host go there without a proxy."""
+        """Return True if a host is to be requested without a proxy."""
         if self.network is not None:
             try:
                 return ipaddress.ip_address(host) in self.network
@@ -120,10 +120,10 @@ class _Exception(NamedTuple):
 
 
 def proxy_url(text: str) -> str:
-    """Return the URL of a proxy; without a scheme, it is one over HTTP.
+    """Return the URL of a proxy; the scheme is http by default.
 
     Raises:
-        ValueError: it is no URL of such a proxy. The message shows no password.
+        ValueError: it is not the URL of an HTTP proxy. The message shows no password.
     """
     url = text if "://" in text else f"http://{text}"
     message = "allowed is http://HOST:PORT, https://HOST:PORT, with USER:PASSWORD@ or not"
@@ -154,9 +154,9 @@ def check_setting(text: str) -> None:
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the variables that name proxies: by name in lower case, the name and the value.
+    """Return the proxy variables: by lower-case name, the name as spelled and the value.
 
-    Where a web server runs this program, ``HTTP_PROXY`` may be a header of its client's.
+    Under CGI, ``HTTP_PROXY`` may be a header that the client sent, so it is ignored.
     """
     found: dict[str, tuple[str, str]] = {}
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):

@@ -27,7 +27,7 @@ from canonry.crawler.settings.url_patterns import MediaTypes, URLPatterns
 _PREFIX = "CANONRY"
 _BY_LINE = frozenset({"headers"})  # lists whose items have blanks
 _SINGULAR = {"headers": "header"}  # flags that can be repeated
-# By key: functions that raise ValueError for what is not allowed.
+# By key: functions that raise ValueError for a value that is not allowed.
 _READERS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(("include", "exclude", "first"), URLPatterns),
     "headers": headers_of,
@@ -36,7 +36,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "proxy": check_setting,
     "only_types": MediaTypes,
 }
-_Place = Callable[[Sequence[str]], str]  # from the path of a section or a key to its place
+_Place = Callable[[Sequence[str]], str]  # from the path of a section or key to its source
 
 
 def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
@@ -65,12 +65,12 @@ def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
 
 
 def is_given(file: str | None, flags: Mapping[str, Mapping[str, Any]], path: str) -> bool:
-    """Return True if a source sets a key, so that it does not just have its default.
+    """Return True if a source sets a key, so that it is not just the default.
 
     Args:
         file: as for `load`.
         flags: as for `load`.
-        path: section and key: ``crawl.policy``.
+        path: section and key, such as ``crawl.policy``.
     """
     section, key = path.split(".")
     if flags.get(section, {}).get(key) is not None:
@@ -92,7 +92,7 @@ def _read(file: str) -> tuple[str, dict[str, Any]]:
 
 
 def _place_in(file: str, text: str, path: Sequence[str]) -> str:
-    """Return the line of a setting in a file."""
+    """Return the file and line of a setting."""
     line = line_of(text, path)
     return f"{file}, line {line}" if line else file
 
@@ -110,7 +110,7 @@ def _flag(path: Sequence[str]) -> str:
 def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]:
     """Return the settings in the environment: variable, section, key, value.
 
-    Variables that name no section are not settings, unless a section has nearly that name.
+    Variables that name no section are ignored, but a likely typo raises an error.
     """
     found: list[tuple[str, str, str, object]] = []
     for name, text in sorted(os.environ.items()):
@@ -130,7 +130,7 @@ def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]
 
 
 def _value(text: str, key: str, default: object) -> object:
-    """Return the value that a variable's text means for a key with this default."""
+    """Parse the text of a variable by the type of the key's default."""
     if isinstance(default, list):
         return text.splitlines() if key in _BY_LINE else text.split()
     if isinstance(default, str):
@@ -138,11 +138,11 @@ def _value(text: str, key: str, default: object) -> object:
     try:
         return tomllib.loads(f"value = {text.lower()}")["value"]
     except tomllib.TOMLDecodeError:
-        return text  # which is not allowed, and the error says so
+        return text  # a wrong type, which is reported later
 
 
 def _merge(settings: dict[str, Any], over: Mapping[str, Any], place: _Place) -> None:
-    """Override settings by one source, after a check."""
+    """Check the settings of one source, and override others with them."""
     for section, values in over.items():
         if section not in SECTIONS and section != HOSTS:
             names = [f"[{name}]" for name in (*SECTIONS, HOSTS)]
@@ -159,7 +159,7 @@ def _merge(settings: dict[str, Any], over: Mapping[str, Any], place: _Place) -> 
 
 
 def _merge_tables(tables: dict[str, Any], over: Mapping[str, Any], place: _Place) -> None:
-    """Override the tables of hosts by one source, after a check."""
+    """Check the host tables of one source, and override others with them."""
     for name, values in over.items():
         path = (HOSTS, name)
         try:
@@ -195,9 +195,9 @@ def _check(
 
 
 def _fault_beyond(path: tuple[str, ...], value: Any) -> str | None:  # noqa: ANN401 - of its key
-    """Return what is wrong with a value of the right type."""
+    """Return what is wrong with a value of the right type; None if nothing is."""
     read = _READERS.get(path[-1])
-    if read is None or path == ("fetch", "cookies"):  # which is a file
+    if read is None or path == ("fetch", "cookies"):  # cookies in [fetch] are a file
         return None
     try:
         read(value)

@@ -1,4 +1,4 @@
-"""Patterns for URLs: globs, and regular expressions after ``re:``; and media types."""
+"""Patterns for URLs (globs, and regular expressions after ``re:``) and for media types."""
 
 import fnmatch
 import re
@@ -8,8 +8,8 @@ from canonry.canon.policies import did_you_mean
 
 _REGEX = "re:"
 _WHOLE = ("*", "?", "[", "http")
-_HOST = r"[a-z]+://[^/?#]*"  # what stands before the path of a URL that can be fetched
-# What names stand for.
+_HOST = r"[a-z]+://[^/?#]*"  # the part before the path
+# Names for groups of media types.
 NAMES = {
     "html": ("text/html", "application/xhtml+xml"),
     "xml": ("text/xml", "application/xml", "*/*+xml"),
@@ -29,7 +29,7 @@ _TYPE = re.compile(r"[\w!#$&^.+*\-]+/[\w!#$&^.+*\-]+", re.ASCII)
 
 
 class URLPatterns:
-    """Patterns, of which the first that matches a URL can be named."""
+    """An ordered list of patterns, which returns the first one that matches a URL."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Compile patterns.
@@ -44,7 +44,7 @@ class URLPatterns:
         self._matchers = [(text, _compiled(text)) for text in texts]
 
     def __bool__(self) -> bool:
-        """Return True if there is any."""
+        """Return True if there are any patterns."""
         return bool(self._matchers)
 
     def find(self, url: str) -> str | None:
@@ -56,7 +56,7 @@ class URLPatterns:
 
 
 def _compiled(text: str) -> Callable[[str], re.Match[str] | None]:
-    """Return a test of whether a URL matches."""
+    """Return a function that matches a URL against a pattern."""
     if text.startswith(_REGEX):
         try:
             return re.compile(text.removeprefix(_REGEX)).search
@@ -75,13 +75,13 @@ def _compiled(text: str) -> Callable[[str], re.Match[str] | None]:
 
 
 class MediaTypes:
-    """A set of media types; an empty one has them all."""
+    """A set of media types; an empty one contains all types."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Read types: ``text/html``, ``text/*``, or a name of `NAMES`; several have commas.
 
         Raises:
-            ValueError: naming a text that is none of them, and what is allowed.
+            ValueError: naming a text that is not a type or a name, and what is allowed.
         """
         globs: list[str] = []
         for text in (part for given in texts for part in given.split(",")):
@@ -100,7 +100,7 @@ class MediaTypes:
         self._pattern = re.compile("|".join(map(fnmatch.translate, globs))) if globs else None
 
     def __contains__(self, content_type: str | None) -> bool:
-        """Return True if the type of a response is one of them, or not known."""
+        """Return True if the type of a response is in the set, or is not known."""
         if self._pattern is None or not content_type:
             return True
         bare = content_type.partition(";")[0].strip().lower()

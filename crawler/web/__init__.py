@@ -1,1 +1,1 @@
-"""The live page: what a crawl does, what was merged, and why."""
+"""The live page: shows what a crawl does, which URLs were merged, and why."""

@@ -1,4 +1,4 @@
-"""Answers to viewers: a panel's value, its JSON and its HTML, made once for all who look."""
+"""Answers to viewers: a panel's value, JSON and HTML, made once and shared by all viewers."""
 
 import asyncio
 import time
@@ -22,19 +22,19 @@ from canonry.storage import StoreError
 from canonry.storage.timestamps import iso
 
 TEMPLATES = Path(__file__).parent / "templates"
-_FRESH = 0.9  # seconds for which an answer is given again
+_FRESH = 0.9  # seconds for which an answer is reused
 _KEPT = 64  # answers
 
 
 class PanelAnswer(NamedTuple):
-    """What a panel shows now."""
+    """The current content of a panel."""
 
     value: object
     html: str
 
 
 class Answers:
-    """Asks panels. Viewers of one thing within a second share one look at the store."""
+    """Caches the answers of panels, so that viewers share one read of the store a second."""
 
     def __init__(self, reader: StoreReader, crawl: LiveCrawl | None, **known: object) -> None:
         """Read from a store, and from the crawl of this process if there is one.
@@ -42,7 +42,7 @@ class Answers:
         Args:
             reader: of the store.
             crawl: of this process; None if there is none.
-            known: what every template knows besides, by name.
+            known: further variables for every template.
         """
         self._reader = reader
         self._crawl = crawl
@@ -51,7 +51,7 @@ class Answers:
         self._kept: OrderedDict[Any, tuple[float, asyncio.Task[PanelAnswer]]] = OrderedDict()
 
     async def of(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
-        """Return what a panel answers to a query.
+        """Return the answer of a panel to a query.
 
         Raises:
             BadQuestionError: if the query is wrong.
@@ -73,7 +73,7 @@ class Answers:
             raise
 
     def forget(self) -> None:
-        """Give no answer again that was made before: somebody has changed the store."""
+        """Forget all cached answers, after a change of the store."""
         self._kept.clear()
 
     async def _make(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
@@ -84,12 +84,12 @@ class Answers:
         )
 
     def page(self, template: str, **given: object) -> str:
-        """Return a template, filled in."""
+        """Render a template."""
         return self._pages.get_template(template).render(self._known, **given)
 
 
 def _heard(task: asyncio.Task[PanelAnswer]) -> None:
-    """Take a task's error, also if the viewer who would have been told has left."""
+    """Retrieve a task's error, so that asyncio does not log it if the viewer has left."""
     if not task.cancelled():
         task.exception()
 
@@ -101,10 +101,10 @@ def as_json(value: object) -> bytes:
 
 @cache
 def _environment() -> jinja2.Environment:
-    """Return the templates, with all that they can use.
+    """Return the templates with their filters and functions.
 
-    They are compiled here, once in a process: it takes a tenth of a second, for which the first
-    viewer would wait.
+    They are compiled here, once in a process, since that takes a tenth of a second for which the
+    first viewer would wait.
     """
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),

@@ -25,7 +25,7 @@ from canonry.storage.sql.engine import shown
 STATIC = Path(__file__).parent / "static"
 _LARGEST_FORM = 1 << 16  # bytes
 _LONGEST_PATH = 200  # characters
-_NOTES = 100  # sentences about what was done, until a browser asks for them
+_NOTES = 100  # sentences about actions, kept until a browser requests them
 _JSON = ".json"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -37,9 +37,9 @@ def build(
 
     Args:
         store: a SQLAlchemy URL; the store may be made later.
-        safety: what it demands of requests.
+        safety: decides which requests are allowed.
         crawl: of this process; None if there is none.
-        most_streams: how many viewers may follow what moves at once.
+        most_streams: how many viewers may follow live changes at once.
     """
     site = _Site(store, safety, crawl, most_streams)
     app = web.Application(
@@ -61,7 +61,7 @@ def build(
 
 
 async def _harden(request: web.Request, response: web.StreamResponse) -> None:
-    """Add the security headers to every response, also to errors and streams."""
+    """Add the security headers to every response, including errors and streams."""
     response.headers.update(HEADERS)
     keep = "no-cache" if request.path.startswith("/static/") else "no-store"
     response.headers.setdefault("Cache-Control", keep)
@@ -91,7 +91,7 @@ class _Site:
         self._notes: OrderedDict[str, str] = OrderedDict()
 
     async def front(self, request: web.Request) -> web.StreamResponse:
-        """Respond with the first page."""
+        """Respond with the front page."""
         if _wants_json(request):
             return await self.index(request)
         return await self._page(request, None, [p for p in PANELS if p.front], {})
@@ -130,7 +130,7 @@ class _Site:
         return plain
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """Respond with the stream of what moves on a page."""
+        """Respond with the stream of live changes of a page."""
         fields = dict(request.query)
         name = fields.pop("page", "")
         if name and not any(panel.name == name for panel in PANELS):
@@ -162,7 +162,7 @@ class _Site:
         return act
 
     def _noted(self, sentence: str) -> str:
-        """Keep a sentence for the page that comes next; return its number."""
+        """Keep a sentence for the next page; return its id."""
         number = secrets.token_urlsafe(6)
         self._notes[number] = sentence
         while len(self._notes) > _NOTES:
@@ -170,7 +170,7 @@ class _Site:
         return number
 
     def _back(self, action: Action, back: str, note: str) -> str:
-        """Return the page to show after an action: one of ours, whatever the form says."""
+        """Return the page to show after an action; it is always one of ours."""
         path, _, query = back.partition("?")
         if path not in {f"/{panel.name}" for panel in PANELS} or not query.isprintable():
             path, query = f"/{action.panel}", ""
@@ -201,7 +201,7 @@ class _Site:
 
     @web.middleware
     async def admitted(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Pass on requests that come by one of our names, with the token if one is needed."""
+        """Admit requests that have one of our host names, and the token if one is needed."""
         try:
             port = request.url.port
         except ValueError:
@@ -228,7 +228,7 @@ class _Site:
 
     @web.middleware
     async def explained(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Respond to what fails with a sentence: as a page, or as JSON for programs."""
+        """Respond to errors with a sentence: as a page, or as JSON for programs."""
         try:
             return await handler(request)
         except BadQuestionError as error:
@@ -253,11 +253,11 @@ class _Site:
         return web.Response(text=text, status=status, content_type="text/html")
 
     async def end(self, _app: web.Application) -> None:
-        """End the streams, so that the server can."""
+        """End the streams, so that the server can end."""
         self._streams.end()
 
     async def close(self, _app: web.Application) -> None:
-        """Wait for what is running, and close the store."""
+        """Wait for running actions and reads, and close the store."""
         await asyncio.to_thread(self._writer.shutdown)
         await asyncio.to_thread(self._reader.close)
 
@@ -289,7 +289,7 @@ def _bearer(request: web.Request) -> str:
 
 
 def _wants_json(request: web.Request) -> bool:
-    """Return True if a program asks, which reads JSON."""
+    """Return True if the client wants JSON, as programs do."""
     accept = request.headers.get("Accept", "")
     return request.path.endswith(_JSON) or (
         "application/json" in accept and "text/html" not in accept

@@ -1,4 +1,4 @@
-"""Charts: from the points of a panel to the coordinates that an SVG template draws."""
+"""Charts: convert the points of a panel to the coordinates of an SVG template."""
 
 from datetime import datetime
 from math import log10
@@ -7,8 +7,8 @@ from typing import NamedTuple
 from canonry.crawler.web.views.growth_view import Growth
 from canonry.storage.timestamps import iso
 
-# What is drawn, with the name of its colour and the pattern of its line: nobody has to tell
-# colours apart.
+# The lines, each with a colour and a dash pattern, so that colours alone need not be
+# distinguished.
 SERIES = (
     ("known", "c5", ""),
     ("fetched", "c1", ""),
@@ -20,11 +20,11 @@ SERIES = (
 _LEFT, _RIGHT, _TOP, _BOTTOM = 8, 8, 10, 26  # around the plot
 _LINES = 4  # of the grid
 _DAY = 86_400
-_SHARE = 0.3  # of the width, that an outlook takes at most
+_SHARE = 0.3  # most of the width that an outlook may take
 
 
 class Series(NamedTuple):
-    """A line."""
+    """A line of the chart."""
 
     name: str
     colour: str
@@ -41,7 +41,7 @@ class Tick(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A chart of a width and height, in units of its view box."""
+    """A chart, with all lengths in units of its view box."""
 
     width: int
     height: int
@@ -52,11 +52,11 @@ class Drawing(NamedTuple):
     levels: list[Tick]
     times: list[Tick]
     now: float | None  # where the outlook begins
-    outlook: list[str]  # polylines of the queue: if nothing more is found; if as much as lately
+    outlook: list[str]  # polylines of the queue: its earliest and its latest end
 
 
 def growth_chart(found: Growth, width: int, height: int) -> Drawing:
-    """Return the chart of a growth that has points."""
+    """Return the chart of a growth that has at least one point."""
     at = [_seconds(point.at) for point in found.points]
     start, end = at[0], max(at[-1], at[0] + 1.0)
     ahead = _ahead(found, start, end)
@@ -104,14 +104,14 @@ def _seconds(text: str) -> float:
 
 
 def _above(value: int) -> int:
-    """Return a round number that is not below a value, and can be divided by the grid's lines."""
+    """Return a round number that is at least a value, and divisible by the grid's lines."""
     step: int = 10 ** int(log10(max(value, 1)))
     tops = (n * step // 5 for n in (4, 8, 10, 12, 16, 20, 24, 32, 40, 48, 60))
     return next((top for top in tops if top >= max(value, 4) and top % _LINES == 0), 10 * step)
 
 
 def _label(at: float, span: float) -> str:
-    """Return a moment as the axis shows it: the time, or the day if the span is long."""
+    """Return the label of a time: its time of day, or its day if the span is long."""
     text = iso(at) or ""
     if span > 3 * _DAY:
         return text[5:10]

@@ -1,7 +1,7 @@
-"""The server of the live page and of the metrics, which leaves a crawl what it needs.
+"""The server of the live page and the metrics, which leaves enough resources for the crawl.
 
-Clients get so many connections at once, and so many seconds to send a request. Further ones wait
-in the system's queue, where they take no open file of this process.
+The number of connections and the time to send a request are limited. Further clients wait in the
+system's queue, where they take no open file of this process.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from canonry.crawler.observe.progress import Progress
 from canonry.extras import require
 
 LAST_PORT = 65_535
-SECONDS_TO_ASK = 15.0  # for the head of a request; and for its body
-_SECONDS_TO_END = 2.0  # for answers that are under way
-_PAUSE = 0.05  # seconds, until a connection may be free
-_CONNECTIONS = 4  # Prometheus uses one, a check of health another
+SECONDS_TO_ASK = 15.0  # for the head of a request, and again for its body
+_SECONDS_TO_END = 2.0  # for responses in progress
+_PAUSE = 0.05  # seconds between checks for a free connection
+_CONNECTIONS = 4  # Prometheus uses one, a health check another
 
 
 class Where(NamedTuple):
@@ -78,7 +78,7 @@ async def listening(app: "web.Application", where: Where) -> AsyncIterator[int]:
 
 @contextmanager
 def on_thread(app: Callable[[], "web.Application"], where: Where) -> Iterator[int]:
-    """Serve as `listening` does, on a thread of its own; a function makes the application there."""
+    """Serve as `listening` does, on its own thread, where a function makes the application."""
     opened: Future[tuple[int, Callable[[], object]]] = Future()
 
     async def run() -> None:
@@ -126,7 +126,7 @@ async def _accept(listener: socket.socket, server: "web.Server", connections: in
     loop = asyncio.get_running_loop()
     while True:
         try:
-            while len(server.connections) >= connections:  # noqa: ASYNC110 - no event tells
+            while len(server.connections) >= connections:  # noqa: ASYNC110 - there is no event
                 await asyncio.sleep(_PAUSE)
             accepted, _address = await loop.sock_accept(listener)
             await loop.connect_accepted_socket(server, accepted)
@@ -135,14 +135,14 @@ async def _accept(listener: socket.socket, server: "web.Server", connections: in
 
 
 def _logger() -> logging.Logger:
-    """Return the logger of faults in our answers."""
+    """Return the logger of errors in our handlers."""
     logger = logging.getLogger("canonry.web")
     logger.addFilter(_is_ours)
     return logger
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Return False for a request that was no HTTP: the client is told, and nothing of us failed."""
+    """Return False for errors caused by a malformed request, which need no log."""
     from aiohttp import web  # noqa: PLC0415 - as above
     from aiohttp.http_exceptions import HttpProcessingError  # noqa: PLC0415 - as above
 
@@ -176,14 +176,14 @@ def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator
 
 
 def _application(collector: Collector) -> "web.Application":
-    """Return an application that answers on each path with the metrics."""
+    """Return an application that responds with the metrics on every path."""
     from aiohttp import web  # noqa: PLC0415 - a crawl that serves nothing does not wait for it
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 - optional
     from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - optional
 
     registry = CollectorRegistry()
     registry.register(collector)
-    alone = asyncio.Lock()  # one look at the store at a time
+    alone = asyncio.Lock()  # one read of the store at a time
 
     async def metrics(request: web.Request) -> web.Response:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))

@@ -1,4 +1,4 @@
-"""The types of the live page: a panel, an action, and what a viewer asks for."""
+"""The types of the live page: a panel, an action, and the query of a viewer."""
 
 import re
 import time
@@ -14,7 +14,7 @@ _WHOLE = re.compile(r"[0-9]{1,12}")
 
 
 class BadQuestionError(ValueError):
-    """A viewer asked for what there is not; the message says what is allowed."""
+    """A viewer's query is not valid; the message says what is allowed."""
 
 
 class LiveCrawl:
@@ -28,7 +28,7 @@ class LiveCrawl:
         """Start before the first page.
 
         Args:
-            clock: seconds, from any moment on.
+            clock: returns monotonic seconds.
         """
         self._clock = clock
         self._pace = RunPace(clock())
@@ -37,19 +37,19 @@ class LiveCrawl:
         self.is_over = False
 
     def update(self, progress: Progress) -> None:
-        """Take the progress of the crawl as it is now."""
+        """Store the current progress of the crawl."""
         self.progress = replace(progress)
         self.speed = self._pace.at(self._clock(), progress)
 
     def end(self) -> None:
-        """Say that the crawl is over: nothing is in flight any more."""
+        """Mark the crawl as over, with nothing in flight."""
         self.is_over = True
 
 
 class Asked(NamedTuple):
-    """What a viewer asks a panel for."""
+    """The query of a viewer to a panel."""
 
-    fields: Mapping[str, str]  # of the query: always somebody's input
+    fields: Mapping[str, str]  # of the query: untrusted input
     now: float  # seconds since 1970
     crawl: LiveCrawl | None = None  # the crawl of this process; None: there is none
 
@@ -79,7 +79,7 @@ class Asked(NamedTuple):
         """Return a field that is one of some words; the first of them if it is not given.
 
         Raises:
-            BadQuestionError: if it is another.
+            BadQuestionError: if it is another word.
         """
         text = self.text(name) or allowed[0]
         if text not in allowed:
@@ -100,7 +100,7 @@ class Panel(NamedTuple):
     title: str
     says: str  # what it shows, in one sentence
     view: View  # returns a dataclass or msgspec.Struct: the JSON is made from it
-    every: float = 0.0  # seconds between two looks while somebody watches; 0: it does not move
+    every: float = 0.0  # seconds between updates while somebody watches; 0: none
     front: bool = False  # True: it is on the first page, too
 
 

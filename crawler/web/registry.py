@@ -1,4 +1,4 @@
-"""THE table of panels, in the order of the page's menu; and the table of actions.
+"""The table of panels, in the order of the page's menu; and the table of actions.
 
 CONTRIBUTING says how to add one.
 """

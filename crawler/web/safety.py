@@ -1,9 +1,9 @@
-"""Who may ask the live page for what: addresses, names, tokens, origins, and security headers.
+"""Access to the live page: addresses, names, tokens, origins, and security headers.
 
-Browsers send requests to this server for pages that are not ours. Four things keep these out:
+Foreign pages can make browsers send requests to this server. Four things keep these out:
 
-- The name in ``Host`` has to be one of ours; a site whose name was rebound to our address has
-  another. Only loopback names count where no token is needed.
+- The name in ``Host`` has to be one of ours, which that of a site with DNS rebinding is not. Where
+  no token is needed, only loopback names count.
 - An address that others can reach needs a token, in a cookie or as ``Authorization: Bearer``.
 - An action needs the form's token and, if the browser names an ``Origin``, our own.
 - The page runs no script but its own file, and nothing may frame it.
@@ -21,13 +21,13 @@ FIELD = "form-token"  # the name of the form's token
 _SHORTEST = 8  # characters of a token
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
-# Only for a browser: one file of script, one of style, pictures that are part of the page.
+# For browsers: scripts, styles and images only from this server.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
-    # With "no-referrer", browsers send "Origin: null" along with our own forms (Fetch Standard,
-    # "append a request Origin header"). With this, other sites learn as little.
+    # With "no-referrer", browsers send "Origin: null" with our own forms (Fetch Standard,
+    # "append a request Origin header"). This value hides as much from other sites.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -38,11 +38,11 @@ HEADERS = {
 
 
 class Safety(NamedTuple):
-    """What a server demands of requests."""
+    """Decides which requests a server allows."""
 
     host: str  # the address that it listens on
-    token: str | None  # that readers need, too; None: none
-    form_token: str  # that the forms of this run carry
+    token: str | None  # that even readers need; None: no token is needed
+    form_token: str  # that the forms of this run contain
     names: frozenset[str] = frozenset()  # further names of this server
 
     def knows_host(self, host: str) -> bool:
@@ -50,15 +50,15 @@ class Safety(NamedTuple):
         name = bare_host(host)
         if name in _LOOPBACK or name in self.names or name == self.host.casefold():
             return True
-        # A rebound name is a name. A token is needed here anyway.
+        # Rebinding needs a name, so an address is safe; besides, a token is needed.
         return self.token is not None and _is_address(name)
 
     def may_read(self, given: Collection[str]) -> bool:
-        """Return True if one of the tokens that a request brings lets it read."""
+        """Return True if a request with these tokens may read."""
         return self.token is None or self.has_token(given)
 
     def has_token(self, given: Collection[str]) -> bool:
-        """Return True if the server has a token, and one of these is it."""
+        """Return True if the server has a token, and it is among these."""
         return self.token is not None and any(_same(self.token, one) for one in given)
 
     def may_act(self, *, headers: Mapping[str, str], form_token: str, bearer: str) -> bool:
@@ -80,12 +80,12 @@ class Safety(NamedTuple):
 
 
 def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
-    """Return what a server on an address demands. One that others can reach gets a token.
+    """Return the safety of a server; one that other machines can reach gets a token.
 
     Args:
         host: a name or an address to listen on.
-        token: that readers need; None makes one where one is needed.
-        names: by which the server may be called besides, in ``Host``.
+        token: that readers need; None generates one if it is needed.
+        names: further names of the server that ``Host`` may have.
 
     Raises:
         SettingsError: if the token is too short, or cannot be sent.
@@ -104,7 +104,7 @@ def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
 def bare_host(host: str) -> str:
     """Return the name or address of a ``Host`` header, in lower case, without the port.
 
-    What follows an address in brackets, and is no port, makes it a name that nobody has.
+    An address in brackets that is followed by anything but a port is returned unchanged.
     """
     if host.startswith("["):
         name, end, rest = host[1:].partition("]")
@@ -134,5 +134,5 @@ def _is_own(origin: str, host: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """Compare two tokens in a time that does not tell how much is right."""
+    """Compare two tokens in constant time."""
     return compare_digest(one.encode(), other.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Serving the live page: as the whole command, or beside a crawl on a thread of its own."""
+"""Serve the live page: as a command of its own, or during a crawl on its own thread."""
 
 import asyncio
 import signal
@@ -23,12 +23,12 @@ _ADVICE = "whoever has this address, with its token, sees the crawl and may chan
 
 
 class Place(NamedTuple):
-    """Where to serve, and who may look."""
+    """Where to serve, and who may view the page."""
 
     host: str = LOCAL
     port: int = PORT  # 0: any that is free
-    token: str | None = None  # that viewers need; None: one is made where one is needed
-    names: Collection[str] = ()  # by which the server may be called besides
+    token: str | None = None  # that viewers need; None: generated if needed
+    names: Collection[str] = ()  # further names of the server
 
 
 def serve(store: str, place: Place, notify: Callable[[str], None]) -> None:
@@ -87,7 +87,7 @@ def served(
 
 
 def _application(store: str, demands: Safety, crawl: LiveCrawl | None) -> "web.Application":
-    """Return the application of the page, whose libraries a crawl without a page does not load."""
+    """Return the application of the page; a crawl without a page does not load its libraries."""
     from canonry.crawler.web.app import build  # noqa: PLC0415
 
     return build(store, demands, crawl, most_streams=max(1, for_viewers() // 2))
@@ -102,7 +102,7 @@ def _demands(place: Place) -> Safety:
 
 
 def _names(place: Place) -> set[str]:
-    """Return the names of a server: others reach it by the machine's name, too."""
+    """Return the names of a server, including the machine's if other machines can reach it."""
     machine = () if is_loopback(place.host) else (socket.gethostname(), socket.getfqdn())
     return {*place.names, *machine}
 
@@ -117,7 +117,7 @@ def _address(demands: Safety, port: int) -> str:
 
 
 def _tell(url: str, place: Place, notify: Callable[[str], None]) -> None:
-    """Say where the page is."""
+    """Notify people of the address of the page."""
     notify(f"The live page: {url}")
     if not is_loopback(place.host):
         notify(f"canonry: {_ADVICE}; it is sent without encryption")

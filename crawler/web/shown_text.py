@@ -1,4 +1,4 @@
-"""Texts for a page: everything that a site wrote is hostile until it went through here."""
+"""Make texts safe for a page; all text from sites is hostile until it passes through here."""
 
 import re
 from urllib.parse import quote
@@ -15,9 +15,9 @@ _IS_WEB = re.compile(r"https?://[!-~]+", re.IGNORECASE)
 
 
 def finalized(value: object) -> object:
-    """Return what a template writes for a value: Jinja calls this for each ``{{ … }}``.
+    """Return the text that a template writes for a value; Jinja calls this for each ``{{ … }}``.
 
-    So no template can forget it. Markup, which only our own code makes, stays as it is.
+    So no template can forget it. Markup, which only our own code makes, stays unchanged.
     """
     if isinstance(value, Markup):
         return value
@@ -31,7 +31,7 @@ def finalized(value: object) -> object:
 def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
     """Return a URL as a link, if it leads to the web; as text if it does not.
 
-    A URL with a password is no link either: the page must not hold the password.
+    A URL with a password is not a link either, since the page must not contain the password.
     """
     shown = _isolated(visible(url, most))
     is_link = len(url) <= _LONGEST_LINK and _IS_WEB.fullmatch(url) and redact(url) == url
@@ -43,12 +43,12 @@ def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
 
 
 def own(text: str) -> Markup:
-    """Return a text of a site, kept apart from the direction of the text around it."""
+    """Return a text from a site, isolated from the direction of the text around it."""
     return _isolated(visible(text))
 
 
 def _isolated(shown: str) -> Markup:
-    """Return a text with a direction of its own, whose lines end between the words of URLs."""
+    """Return a text with its own direction, in which lines may break after separators of URLs."""
     return Markup(f"<bdi>{breakable(shown)}</bdi>")  # noqa: S704 - escaped there
 
 

@@ -1,4 +1,4 @@
-"""The reader of a store for many short reads: connections stay open, on threads of their own."""
+"""A reader of a store for many short reads; it keeps connections open on its own threads."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 class StoreReader:
-    """Reads a store, each time as it is at one moment; never writes, and never blocks a writer."""
+    """Reads consistent snapshots of a store; never writes, and never blocks a writer."""
 
     def __init__(self, url: str) -> None:
         """Read the store of a SQLAlchemy URL; it may not exist yet."""
@@ -40,9 +40,7 @@ class StoreReader:
 
     def _read(self, view: Callable[[Connection], _T]) -> _T:
         engine = self._open()
-        if (
-            file_version(engine.url) is not None
-        ):  # no lock: see if it changes
+        if file_version(engine.url) is not None:  # no lock: see if it changes
             with report.reading(self._url) as connection:
                 return view(connection)
         try:
@@ -61,14 +59,14 @@ class StoreReader:
             return self._engine
 
     def _forget(self, engine: Engine) -> None:
-        """Drop what is open: the file may have been replaced by another store."""
+        """Drop the open connections, as another store may have replaced the file."""
         with self._opening:
             if self._engine is engine:
                 self._engine = None
         engine.dispose()
 
     def close(self) -> None:
-        """Wait for the reads that are running, and close the connections."""
+        """Wait for running reads, and close the connections."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         if self._engine is not None:
             self._engine.dispose()

@@ -1,4 +1,4 @@
-"""The stream of what moves: server-sent events, each a panel's name with its new HTML."""
+"""The stream of live changes: server-sent events, each a panel's name with its new HTML."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from canonry.crawler.web.answers import Answers
 from canonry.crawler.web.panel import BadQuestionError, Panel
 from canonry.storage import StoreError
 
-_STEP = 0.5  # seconds between two looks at what is due
+_STEP = 0.5  # seconds between checks for due panels
 _RETRY = 3_000  # milliseconds until a browser connects again
 
 
@@ -20,7 +20,7 @@ class Streams:
     """The open streams; they end when the server does."""
 
     def __init__(self, answers: Answers, most: int) -> None:
-        """Stream what panels answer, to so many viewers at most."""
+        """Stream the answers of panels to a limited number of viewers."""
         self._answers = answers
         self._most = most
         self._open = 0
@@ -37,7 +37,7 @@ class Streams:
 
         Args:
             request: of the viewer.
-            panels: those of its page that move.
+            panels: those of its page that are updated.
             fields: the query of its page.
 
         Raises:

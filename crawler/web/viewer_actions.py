@@ -1,4 +1,4 @@
-"""What viewers of the live page may change: the queue, hosts, patterns and learned rules."""
+"""The actions of viewers of the live page, on the queue, hosts, patterns and learned rules."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +23,11 @@ from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, host_list, releases
 from canonry.storage.steering.short_steps import ShortSteps
 
-_PATIENCE = 2.0  # seconds that a viewer waits; what takes longer goes on without
+_PATIENCE = 2.0  # seconds that a viewer waits; a longer change continues in the background
 
 
 def release(store: str, fields: Mapping[str, str], _now: float) -> str:
-    """Put the URLs of a reason back in the queue; the form has ``state``, ``reason``, ``host``."""
+    """Queue the URLs of a reason again; the form has ``state``, ``reason`` and ``host``."""
     reason, host = fields.get("reason", ""), fields.get("host", "").strip() or None
     try:
         wanted = refusal_listing.to_release(fields.get("state", ""), reason)
@@ -42,7 +42,7 @@ def release(store: str, fields: Mapping[str, str], _now: float) -> str:
 
 
 def block(store: str, fields: Mapping[str, str], _now: float) -> str:
-    """Ask nothing more of a host; the form has ``host``."""
+    """Block a host, so that it gets no more requests; the form has ``host``."""
     host = _known_host(store, fields)
     done = _soon(store, lambda opened: blocked_hosts.block(opened, host))
     return _said(done, f"{host} is blocked: {{}} held", f"{host} is blocked; its URLs are held")
@@ -75,8 +75,8 @@ def include(store: str, fields: Mapping[str, str], _now: float) -> str:
 def _soon(store: str, change: Callable[[ShortSteps], int]) -> int | None:
     """Make a change in steps, on a thread; return None if that takes longer than viewers wait.
 
-    It then goes on. If the server ends before, what is left is done by a crawl, or by the same
-    action again.
+    The change then continues. If the server ends before it is done, a crawl or a repeated action
+    does the rest.
     """
     done: list[int] = []
     failed: list[Exception] = []
@@ -97,7 +97,7 @@ def _soon(store: str, change: Callable[[ShortSteps], int]) -> int | None:
 
 
 def _said(done: int | None, whole: str, begun: str) -> str:
-    """Return what was done, as a sentence."""
+    """Return a sentence about a change that is done or still running."""
     if done is None:
         return f"{begun}; there are many: this goes on for a while."
     return whole.format(f"{done:,} URL{'' if done == 1 else 's'}") + "."
@@ -133,7 +133,7 @@ def _pattern(fields: Mapping[str, str]) -> excluded_patterns.URLPattern:
 
 
 def revoke(store: str, fields: Mapping[str, str], now: float) -> str:
-    """Revoke a rule: the field ``id``. The URLs that it held go back to the queue."""
+    """Revoke a rule and queue the URLs that it held; the form has ``id``."""
     with _changing(store) as (connection, canonicalizer):
         rule = _find(connection, fields)
         if rule.state == "revoked":
@@ -146,7 +146,7 @@ def revoke(store: str, fields: Mapping[str, str], now: float) -> str:
 
 
 def reinstate(store: str, fields: Mapping[str, str], now: float) -> str:
-    """Bring a rule back: the field ``id``; as a candidate, if the field ``trial`` is not empty."""
+    """Reinstate a rule, as a candidate if ``trial`` is not empty; the form has ``id`` and it."""
     with _changing(store) as (connection, canonicalizer):
         rule = _find(connection, fields)
         try:

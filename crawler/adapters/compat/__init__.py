@@ -1,4 +1,4 @@
-"""The keys of other programs, for those who must keep old keys while they move."""
+"""The keys of other programs, for users who must keep old keys while they migrate."""
 
 from canonry.crawler.adapters.compat.archive_surt import surt
 from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, fingerprint, map_keys

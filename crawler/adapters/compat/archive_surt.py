@@ -1,4 +1,4 @@
-"""The keys of web archives' indexes, as the package surt makes them."""
+"""The keys of web archives' indexes, as made by the package surt."""
 
 from functools import cache
 
@@ -16,5 +16,5 @@ def surt(url: str | bytes) -> str:
 
 @cache
 def _archive() -> Canonicalizer:
-    """Compile the policy once."""
+    """Return the canonicalizer of the policy, compiled once."""
     return Canonicalizer("archive")

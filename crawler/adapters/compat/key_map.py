@@ -1,4 +1,4 @@
-"""The map from the keys of another program to ours, for those who move."""
+"""The map from the keys of another program to ours, for users who migrate."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ class MapRow(NamedTuple):
 
 
 def fingerprint(url: str | bytes) -> str:
-    """Return Scrapy's fingerprint of a plain GET request, as ``requests.seen`` has it.
+    """Return Scrapy's fingerprint of a plain GET request, as in ``requests.seen``.
 
     Raises:
         ValueError: where Scrapy raises one.
@@ -29,7 +29,7 @@ def fingerprint(url: str | bytes) -> str:
     return hashlib.sha1(json.dumps(said, sort_keys=True).encode()).hexdigest()  # noqa: S324 - theirs
 
 
-# By the name of the program.
+# By the name of the other program.
 OLD_KEYS: dict[str, Callable[[str | bytes], str]] = {
     "scrapy": fingerprint,
     "surt": surt,
@@ -40,7 +40,7 @@ OLD_KEYS: dict[str, Callable[[str | bytes], str]] = {
 def map_keys(
     urls: Iterable[str | bytes], program: str, canonicalizer: Canonicalizer
 ) -> Iterator[MapRow | Refused]:
-    """Yield a row for each URL, or why there is none.
+    """Yield a row for each URL, or the reason why it is refused.
 
     Args:
         urls: one by one.
@@ -54,5 +54,5 @@ def map_keys(
             yield MapRow(old(url), found.identity, found.key.hex(), found.url)
         except InvalidURL as error:
             yield Refused(error.text, error.reason, error.position)
-        except ValueError:  # theirs: without an old key there is nothing to map
+        except ValueError:  # it has no old key, so there is nothing to map
             continue

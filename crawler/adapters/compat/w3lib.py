@@ -1,7 +1,7 @@
-"""w3lib's canonical form, on which Scrapy's fingerprints rest: what w3lib 2.5 returns.
+"""w3lib's canonical form, on which Scrapy's fingerprints are based, as of w3lib 2.5.
 
-For those who must keep old keys while they move. The form is a key and no URL to request: it sorts
-parameters, decodes escapes, and takes some different URLs for one.
+It is for users who must keep old keys while they migrate. The form is a key, not a URL to request:
+it sorts parameters, decodes escapes, and makes some different URLs equal.
 """
 
 import codecs
@@ -43,7 +43,7 @@ def canonicalize_url(
     keep_fragments: bool = False,  # noqa: FBT001, FBT002 - w3lib's signature
     encoding: str | None = None,
 ) -> str:
-    """Return what ``w3lib.url.canonicalize_url`` returns.
+    """Return the canonical form that ``w3lib.url.canonicalize_url`` returns.
 
     Args:
         url: bytes are decoded by ``encoding``.
@@ -81,7 +81,7 @@ def canonicalize_url(
 
 
 def _safe(url: str | bytes, encoding: str) -> _Split:
-    """Split a URL, and escape in each part what is not allowed there."""
+    """Split a URL, and escape the characters that are not allowed in each part."""
     text = url if isinstance(url, str) else url.decode(encoding, _ESCAPE)
     split = _split(text.strip(_EDGES).translate(_DROPPED).lstrip(_EDGES))
     special = split.scheme in _SPECIAL
@@ -93,7 +93,7 @@ def _safe(url: str | bytes, encoding: str) -> _Split:
 
 
 def _split(text: str) -> _Split:
-    """Split a URL into its components; a backslash is a slash where browsers take it for one."""
+    """Split a URL into its components; treat backslashes as slashes where browsers do."""
     found = _SCHEME.match(text)
     scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
     if scheme in _SPECIAL:
@@ -132,7 +132,7 @@ def _safe_netloc(netloc: str) -> str:
 
 
 def _ascii_host(host: str) -> str:
-    """Return a host in lower case and ASCII, or as it is if IDNA refuses it."""
+    """Return a host in lower case and ASCII, or unchanged except for case if IDNA refuses it."""
     before, percent, zone = host.partition("%")
     lowered = before.lower() + percent + zone
     if ":" in lowered:
@@ -146,7 +146,7 @@ def _ascii_host(host: str) -> str:
 
 
 def _normal(netloc: str) -> tuple[str, str]:
-    """Return an authority without its delimiters, and that in the form NFKC."""
+    """Return an authority without its delimiters, and the same in the form NFKC."""
     cleaned = netloc.translate(str.maketrans("", "", "@:#?"))
     return cleaned, unicodedata.normalize("NFKC", cleaned)
 
@@ -165,7 +165,7 @@ def _check_brackets(place: str) -> None:
 
 
 def _without_parameters(split: _Split) -> tuple[str, str, str]:
-    """Split off what follows a semicolon in the last segment, if the scheme has parameters."""
+    """Split off the parameters of the last segment, if the scheme has parameters."""
     if split.scheme not in uses_params:
         return split.path, "", ""
     before, slash, last = split.path.rpartition("/")

@@ -1,4 +1,4 @@
-"""THE table of functions over columns of URLs: what each makes of an Arrow array."""
+"""The table of functions over columns of URLs, which are Arrow arrays."""
 
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ FUNCTIONS = {
 
 
 def apply(name: str, urls: Any, policy: str = "web") -> Any:  # noqa: ANN401 - pyarrow ships no types
-    """Return what a function of the table makes of a column.
+    """Apply a function of the table to a column.
 
     A missing URL gives null. A refused one gives null, too, and ``reason`` says why.
 
@@ -53,7 +53,7 @@ def apply(name: str, urls: Any, policy: str = "web") -> Any:  # noqa: ANN401 - p
 
 
 def _hosts(identities: Any) -> Any:  # noqa: ANN401 - pyarrow ships no types
-    """Return the hosts of identities; few hosts have many URLs, so each text is read once."""
+    """Return the hosts of identities; each distinct authority is read only once."""
     heads = pc.extract_regex(identities, pattern=r"^(?P<head>[^:/?#]*://[^/?#]*)")
     texts = pc.struct_field(heads, "head").dictionary_encode().unify_dictionaries()
     if not texts.num_chunks:

@@ -20,7 +20,7 @@ class CanonryAccessor:
         self._series = series
 
     def _apply(self, name: str, policy: str) -> Any:  # noqa: ANN401 - pandas ships no types
-        """Return what a function makes of the series."""
+        """Apply a function of the table to the series."""
         series = self._series
         urls = pa.array(series, from_pandas=True)
         found = apply(name, urls, policy)

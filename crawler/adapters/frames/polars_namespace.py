@@ -8,7 +8,7 @@ from canonry.crawler.adapters.frames.arrow_functions import FUNCTIONS, apply
 
 
 def _apply(name: str, policy: str, urls: pl.Series) -> pl.Series:
-    """Return what a function makes of a series, under the same name."""
+    """Apply a function of the table to a series; keep the name of the series."""
     found = apply(name, urls.to_arrow(), policy)
     made = pl.Series(urls.name, found)
     return made.cast(_type(name))

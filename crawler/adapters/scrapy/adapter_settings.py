@@ -15,7 +15,7 @@ _FILE = "canonry.db"
 
 
 class AdapterSettings(NamedTuple):
-    """What the settings of a Scrapy project say about Canonry."""
+    """The settings of a Scrapy project for Canonry."""
 
     store: str  # a file, or a SQLAlchemy URL
     policy: str | None  # a preset, or a TOML file; None: the store's, web for a new one
@@ -45,7 +45,7 @@ def read_settings(settings: BaseSettings) -> AdapterSettings:
 
 
 def check_settings(settings: BaseSettings) -> None:
-    """Check what the settings name: the policy, the rules and the store.
+    """Check that the policy, the rules and the store of the settings can be used.
 
     Raises:
         SettingsError: for a value that cannot be used.
@@ -62,7 +62,7 @@ def check_settings(settings: BaseSettings) -> None:
 
 
 def read_switch(settings: BaseSettings, name: str) -> bool:
-    """Return a setting that is on unless it is switched off.
+    """Return a boolean setting, which is True by default.
 
     Raises:
         SettingsError: for a value that is neither.

@@ -32,7 +32,7 @@ class Canonry:
     """Scrapy's add-on: ``ADDONS = {"canonry.scrapy.Canonry": 500}``."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Switch the components on; what the project itself sets stays.
+        """Enable the components; those that the project sets itself stay.
 
         Raises:
             NotConfigured: if ``CANONRY_ENABLED`` is False.

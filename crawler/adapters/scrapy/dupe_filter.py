@@ -1,4 +1,4 @@
-"""The dupefilter: a request is a duplicate if anybody has claimed it in the store before."""
+"""The dupefilter: a request is a duplicate if any process has claimed it in the store before."""
 
 import logging
 from typing import Self
@@ -50,7 +50,7 @@ class CanonryDupeFilter(BaseDupeFilter):
         self._session.close(reason)
 
     def request_seen(self, request: Request) -> bool:
-        """Claim a request; return True if it was claimed before, by whatever process."""
+        """Claim a request; return True if any process has claimed it before."""
         found = self._session.keys.of(request)
         if continues(self._session, request, found):
             return False
@@ -61,14 +61,14 @@ class CanonryDupeFilter(BaseDupeFilter):
         return True
 
     def keep(self, request: Request, duplicate: Duplicate) -> None:
-        """Keep why a request is a duplicate, for `log`."""
+        """Keep the reason why a request is a duplicate, for `log`."""
         self._found[request] = duplicate
 
     def log(self, request: Request, spider: Spider) -> None:
         """Log that a request was dropped, and count it.
 
-        Those that a rule finds are logged the first time each, others once in all; with
-        ``DUPEFILTER_DEBUG`` every time.
+        Each new duplicate that a rule finds is logged, and only the first one of all others; with
+        ``DUPEFILTER_DEBUG`` all are logged.
         """
         found = self._found.pop(request, None)
         if found is not None and (self._logs_all or found.is_new or not self._is_logged):

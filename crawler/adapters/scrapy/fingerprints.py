@@ -20,26 +20,26 @@ _HEAD = re.compile(r"\A[^:/?#]+:(?://[^/?#]*)?")  # scheme and authority
 
 
 class RequestKey(NamedTuple):
-    """What two requests have in common that ask for the same."""
+    """The identity of a request: equal requests have equal keys."""
 
     fingerprint: bytes
-    key: bytes | None  # of a plain GET of a web page: the fingerprint, too; None for all others
+    key: bytes | None  # the same for a plain GET of a web page; else None
 
 
 class RequestKeys:
     """Makes fingerprints under one policy."""
 
     def __init__(self, canonicalizer: Canonicalizer) -> None:
-        """Bind the canonicalizer; it has no learned rules, for those change."""
+        """Bind the canonicalizer, which has no learned rules, because these change."""
         self._canonicalizer = canonicalizer
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the fingerprint of a request. No request raises an error.
 
         It is the key of the URL for a GET without a body, else a hash of key, method and body.
-        A request with ``meta["verbatim_url"]`` is hashed with its URL as it stands, and so is one
-        for which Scrapy sends another target than a browser would. A URL that has no canonical
-        form gets Scrapy's own fingerprint.
+        A request with ``meta["verbatim_url"]`` is hashed with its unchanged URL, and so is one for
+        which Scrapy sends a different target than a browser would. A URL without a canonical form
+        gets Scrapy's own fingerprint.
         """
         return self.of(request)[0]
 
@@ -59,9 +59,9 @@ class RequestKeys:
         return RequestKey(key, key if is_fetched(url) else None)
 
     def as_browsers(self, request: Request) -> Request:
-        """Return the request that a browser would send: Scrapy leaves dot segments in paths.
+        """Return the request that a browser would send, without dot segments in its path.
 
-        One with ``meta["verbatim_url"]``, or whose target is the same, is returned as it is.
+        One with ``meta["verbatim_url"]``, or whose target is the same, is returned unchanged.
         """
         url = request.url
         if "/." not in url and "/%2" not in url:
@@ -86,18 +86,18 @@ def _mixed(start: bytes, request: Request, person: bytes) -> bytes:
 
 
 def _target(url: str) -> str:
-    """Return what is sent of a URL to its server: its path and its query."""
+    """Return the part of a URL that is sent to its server: its path and its query."""
     rest = _HEAD.sub("", url.partition("#")[0], count=1)
     return rest if rest.startswith("/") else f"/{rest}"
 
 
 def _encoded(text: str) -> bytes:
-    """Return any text as bytes."""
+    """Encode any text, including lone surrogates."""
     return text.encode(errors="surrogatepass")
 
 
 def _fallback(request: Request) -> bytes:
-    """Return Scrapy's own fingerprint; where Scrapy fails, too, one of the URL as it stands."""
+    """Return Scrapy's own fingerprint, or one of the unchanged URL if Scrapy fails, too."""
     try:
         return scrapys_fingerprint(request)
     except ValueError:

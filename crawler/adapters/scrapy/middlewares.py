@@ -1,4 +1,4 @@
-"""The middlewares: they show the store what Scrapy's answers tell, and ask nothing themselves."""
+"""The middlewares: pass what Scrapy observes to the store; they send no requests themselves."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Self
@@ -19,7 +19,7 @@ from canonry.storage.http_status import OK, REDIRECTS
 
 
 class _Watching:
-    """What both middlewares have in common."""
+    """The common part of both middlewares."""
 
     def __init__(self, crawler: Crawler) -> None:
         """Bind the crawler's session with the store."""
@@ -32,7 +32,7 @@ class _Watching:
         return cls(crawler)
 
     def _seen(self, request: Request) -> tuple[bytes, Observation] | None:
-        """Return the key of a plain GET, and what is known of the answers to it."""
+        """Return the key of a plain GET, and its observation so far; None for other requests."""
         if not self._session.is_open:
             return None
         key = self._session.keys.of(request).key
@@ -42,12 +42,12 @@ class _Watching:
 
 
 class CanonryDownloaderMiddleware(_Watching):
-    """Shows the store redirects, hop by hop, and the failures of requests."""
+    """Observes redirects, hop by hop, and the failures of requests."""
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response:
-        """Keep where a redirect leads; the response goes on unchanged."""
+        """Keep the target of a redirect; return the response unchanged."""
         del spider
         location = response.headers.get("Location")
         if response.status in REDIRECTS and location is not None:
@@ -60,7 +60,7 @@ class CanonryDownloaderMiddleware(_Watching):
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None
     ) -> None:
-        """Keep why a request got no response."""
+        """Keep the reason why a request got no response."""
         del spider
         if (seen := self._seen(request)) is not None:
             key, known = seen
@@ -68,10 +68,10 @@ class CanonryDownloaderMiddleware(_Watching):
 
 
 class CanonrySpiderMiddleware(_Watching):
-    """Shows the store pages; skips start requests that an unfinished crawl has asked before."""
+    """Observes pages; skips start requests that the resumed crawl has sent before."""
 
     def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
-        """Keep what a page says: its digest, its text, its title, its canonical link."""
+        """Keep a page's digest, text, title and canonical link."""
         del spider
         request = response.request
         if request is None or (seen := self._seen(request)) is None:
@@ -85,7 +85,7 @@ class CanonrySpiderMiddleware(_Watching):
         self._session.recorder.observe(key, observation)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield what a spider starts with, less what the crawl that it resumes has asked."""
+        """Yield the start requests of a spider, except those that the resumed crawl has sent."""
         async for one in start:
             if isinstance(one, Request) and self._session.was_started(one):
                 if self._stats is not None:

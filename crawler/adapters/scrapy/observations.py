@@ -1,4 +1,4 @@
-"""What Scrapy's answers tell of URLs: redirects, pages and failures, as values for the store."""
+"""Observations from Scrapy's responses: redirects, pages and failures, as values for the store."""
 
 import hashlib
 from collections.abc import Container, Mapping
@@ -17,11 +17,11 @@ from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State
 from canonry.storage.http_status import FIRST_ERROR, OK, RETRIED
 from canonry.storage.requests.request_queue import DoneRequest
 
-_HEAD = 1 << 14  # bytes that are read for title and canonical link: both stand in the <head>
+_HEAD = 1 << 14  # bytes that are read for the title and the canonical link in the <head>
 
 
 class Observation(NamedTuple):
-    """What is known of the answers to one URL so far."""
+    """The responses to one URL so far."""
 
     url: str = ""  # that was requested
     hops: tuple[Hop, ...] = ()
@@ -33,7 +33,7 @@ class Observation(NamedTuple):
 def hop_to(
     canonicalizer: Canonicalizer, response: Response, kind: str, target: str | bytes
 ) -> Hop | None:
-    """Return the naming of a URL by another one; None if it is no URL."""
+    """Return a hop from a response to a target; None if the target is not a URL."""
     try:
         found = canonicalizer(target, response.url)
     except InvalidURL:
@@ -45,12 +45,12 @@ def hop_to(
 def page_of(
     canonicalizer: Canonicalizer, response: Response, elapsed: float
 ) -> tuple[Page, Hop | None]:
-    """Return the page that a response is, and the naming of its canonical URL.
+    """Return a response as a page, and the hop to its canonical URL, if it names one.
 
     Args:
         canonicalizer: makes identities.
         response: its body is decoded from the content encoding.
-        elapsed: seconds that it took.
+        elapsed: seconds until the response.
     """
     body, status = response.body, response.status
     headers = {
@@ -80,7 +80,7 @@ def page_of(
 
 
 def _document(body: bytes, headers: Mapping[str, str], response: Response) -> Document | None:
-    """Return what a page without an error says about other URLs."""
+    """Return the references of a page to other URLs; None for an error page."""
     if response.status >= FIRST_ERROR:
         return None
     return read_document(body[:_HEAD], headers, response.url, max_unpacked=_HEAD)
@@ -104,7 +104,7 @@ def _header(response: Response, name: str) -> str | None:
 
 
 def failure_of(exception: Exception) -> tuple[State, str]:
-    """Return the state of a URL that got no answer, and the reason."""
+    """Return the state of a URL that got no response, and the reason."""
     if isinstance(exception, IgnoreRequest):
         if "robots.txt" in str(exception):
             return State.HELD, HoldReason.ROBOTS.label
@@ -118,13 +118,13 @@ def failure_of(exception: Exception) -> tuple[State, str]:
 
 
 def outcome_of(done: DoneRequest, row: int, seen: Observation, known: Container[bytes]) -> Outcome:
-    """Return what became of a URL, for the store.
+    """Return the outcome of a request, for the store.
 
     Args:
         done: the request.
         row: of its URL.
-        seen: of its answers.
-        known: the keys that the store has. A naming of any other URL is left out: nobody asks it.
+        seen: its observation.
+        known: the keys that the store has. Hops to other URLs are left out, as none requests them.
     """
     hops = tuple(one for one in seen.hops if one.target.key in known)
     outcome = Outcome(Queued(row, done.url, done.depth, done.hops, 0), State.FETCHED, hops=hops)

@@ -1,4 +1,4 @@
-"""The recorder of requests: what was asked goes to the store's URLs, and to the learning."""
+"""The recorder: turn finished requests into outcomes for the store, and learn from them."""
 
 import traceback
 from collections import OrderedDict
@@ -39,7 +39,7 @@ class RequestRecorder:
             store: the store.
             spider: whose queue it is.
             worker: the name under which requests are taken.
-            learning: learns from what is recorded; None learns nothing.
+            learning: learns from the outcomes; None to learn nothing.
             notify: receives sentences for people.
         """
         self.queues = False  # True if the store has the requests, not only their claims
@@ -53,11 +53,11 @@ class RequestRecorder:
         self._observed: OrderedDict[bytes, Observation] = OrderedDict()  # by key
 
     def observed(self, key: bytes) -> Observation | None:
-        """Return what is known of the answers to a URL whose request is not recorded yet."""
+        """Return the observation of a URL whose request is not recorded yet."""
         return self._observed.get(key)
 
     def observe(self, key: bytes, observation: Observation) -> None:
-        """Keep what is known of the answers to a URL until its request is recorded."""
+        """Keep the observation of a URL until its request is recorded."""
         self._observed[key] = observation
         if len(self._observed) > _MOST:
             self._observed.popitem(last=False)
@@ -71,7 +71,7 @@ class RequestRecorder:
         admissions = self._store.admit_in(connection, candidates, now)
         pairs = list(zip(waiting, admissions, strict=True))
         request_queue.admitted(connection, [(one.row, found.row) for one, found in pairs])
-        # Somebody who knows URLs only, such as `canonry crawl`, has claimed it in the meantime.
+        # A program without requests, such as `canonry crawl`, has claimed the URL in the meantime.
         request_queue.drop(
             connection,
             (
@@ -86,12 +86,12 @@ class RequestRecorder:
         return len(waiting)
 
     def sweep(self, connection: Connection) -> None:
-        """Take requests out of the queue, and put them back, as learned rules now say."""
+        """Park and release queued requests by the current learned rules."""
         swept = request_queue.sweep(connection, self._spider)
         self.parked += swept.parked - swept.released
 
     def _park(self, connection: Connection, url_rows: Sequence[int]) -> int:
-        """Take requests for URLs that a rule holds now out of the queue; return how many."""
+        """Park queued requests for URLs that a rule holds now; return how many."""
         parked = request_queue.park(connection, url_rows)
         self.parked += parked
         return parked
@@ -99,7 +99,7 @@ class RequestRecorder:
     def record(self, now: float) -> bool:
         """Record requests whose responses were processed, and learn from them.
 
-        A fault of learning ends the learning alone.
+        An error in learning only switches learning off.
 
         Returns:
             True if there may be more to record.
@@ -149,7 +149,7 @@ class RequestRecorder:
     def _outcomes(self, connection: Connection, finished: Sequence[DoneRequest]) -> list[Outcome]:
         """Return the outcomes of requests, in order; one for each URL."""
         done = list(finished)
-        if not self.queues:  # Scrapy has the requests: they are done when they are answered
+        if not self.queues:  # Scrapy has the queue: requests are done when they are answered
             done += [
                 DoneRequest(_NO_ROW, None, seen.url, 0, 0, None, key)
                 for key, seen in self._observed.items()

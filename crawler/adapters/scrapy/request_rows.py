@@ -1,4 +1,4 @@
-"""Requests as rows of the store: written as Scrapy's own disk queues write them."""
+"""Requests as rows of the store, serialized as in Scrapy's own disk queues."""
 
 import pickle
 from typing import Any, cast
@@ -12,11 +12,11 @@ from canonry.storage.requests.request_queue import NewRequest
 from canonry.storage.requests.request_tables import RequestState
 
 _PROTOCOL = 4  # as in scrapy.squeues
-_CHAIN = "canonry_redirects"  # in meta: who was redirected last, and from which of the sources on
+_CHAIN = "canonry_redirects"  # in meta: the worker, and where its own redirects begin
 
 
 class UnserializableError(ValueError):
-    """A request that cannot be written: its callback is no method of the spider, for one."""
+    """A request cannot be serialized, for example as its callback is not a method of the spider."""
 
 
 def encode(request: Request, spider: Spider) -> bytes:
@@ -44,13 +44,13 @@ def decode(body: bytes, spider: Spider) -> Request:
 def row_of(
     session: RequestSession, request: Request, found: RequestKey, *, is_fifo: bool = False
 ) -> NewRequest:
-    """Return the row of a request that is claimed, without its body.
+    """Return the row with which to claim a request, without its body.
 
     Args:
         session: of the crawler.
         request: the request.
         found: its fingerprint.
-        is_fifo: True if requests of one priority are asked in the order in which they came. Start
+        is_fifo: True if requests of one priority are sent in the order in which they came. Start
             requests always are, and after the others.
     """
     is_start = bool(request.meta.get("is_start_request"))
@@ -71,7 +71,7 @@ def row_of(
 
 
 def claimed_row(session: RequestSession, request: Request, found: RequestKey) -> NewRequest:
-    """Return the row of a request that is claimed and not queued: Scrapy has the queue."""
+    """Return the row with which to claim a request that is queued by Scrapy and not here."""
     row = row_of(session, request, found)
     return row._replace(standing=int(RequestState.DONE), is_start=0, owner=session.worker)
 
@@ -79,9 +79,9 @@ def claimed_row(session: RequestSession, request: Request, found: RequestKey) ->
 def continues(session: RequestSession, request: Request, found: RequestKey) -> bool:
     """Return True if a redirect leads to the same resource under another spelling.
 
-    It must not be dropped as a duplicate of its own source: the page was not fetched yet. A
-    redirect to the very same URL, as of a cookie wall, is followed once. Another process has other
-    cookies, so what it was redirected from does not count.
+    It must not be dropped as a duplicate of its own source, since the page was not fetched yet. A
+    redirect to the very same URL, as of a cookie wall, is followed once in each process, because
+    another process has other cookies.
     """
     sources = request.meta.get("redirect_urls")
     if not sources:
@@ -96,6 +96,6 @@ def continues(session: RequestSession, request: Request, found: RequestKey) -> b
 
 
 def _number(request: Request, name: str) -> int:
-    """Return a number in a request's ``meta``; 0 if it is none."""
+    """Return a number in a request's ``meta``; 0 if it is missing or not a number."""
     value = request.meta.get(name, 0)
     return value if isinstance(value, int) else 0

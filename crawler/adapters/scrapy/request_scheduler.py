@@ -1,4 +1,4 @@
-"""The scheduler: the requests of a spider in the store, each claimed and queued at once."""
+"""The scheduler: keep the requests of a spider in the store, each claimed when it is queued."""
 
 import heapq
 import logging
@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class _InMemory(NamedTuple):
-    """A request that cannot be written, in the order in which it is asked."""
+    """A request that cannot be serialized, sorted by the order in which it is sent."""
 
     order: tuple[int, int, int]
     row: NewRequest
@@ -37,9 +37,9 @@ class _InMemory(NamedTuple):
 class CanonryScheduler(BaseScheduler):
     """Scrapy's ``SCHEDULER``, on a store of Canonry.
 
-    A request is claimed and queued in one transaction. One that was handed out stays the store's
-    until its response was processed and all that it led to is stored. So a process that is killed
-    loses nothing, and asks again only what it had in flight.
+    A request is claimed and queued in one transaction. It stays in the store until its response is
+    processed and all requests that follow from it are stored. So a killed process loses nothing,
+    and sends again only the requests that it had in flight.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -53,7 +53,7 @@ class CanonryScheduler(BaseScheduler):
         self._in_flight: dict[Request, int | NewRequest] = {}
         self._memory: list[_InMemory] = []
         self._memory_claims: set[bytes] = set()
-        self._is_empty = False  # True if the store had no request ready when it was last asked
+        self._is_empty = False  # True if the store had no ready request last time
         self._has_failed = False
         self._warns = crawler.settings.getbool("SCHEDULER_DEBUG")
 
@@ -63,7 +63,7 @@ class CanonryScheduler(BaseScheduler):
         return cls(crawler)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """Open the store; an unfinished crawl of the spider goes on.
+        """Open the store; an unfinished crawl of the spider is resumed.
 
         Raises:
             StoreError: if the store cannot be used.
@@ -73,7 +73,7 @@ class CanonryScheduler(BaseScheduler):
         return self.df.open()
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """Close the store; what was not processed goes back to the queue."""
+        """Close the store; unprocessed requests go back to the queue."""
         try:
             if not self._has_failed:
                 self._finish()
@@ -87,7 +87,7 @@ class CanonryScheduler(BaseScheduler):
         return self._session.size() + len(self._memory)
 
     def has_pending_requests(self) -> bool:
-        """Return True if there are requests to ask, here or at another worker of the spider."""
+        """Return True if there are requests to send, here or at another worker of the spider."""
         if self._memory:
             return True
         if self._has_failed:
@@ -118,12 +118,12 @@ class CanonryScheduler(BaseScheduler):
         claims = not request.dont_filter
         if claims and "redirect_urls" in request.meta:
             claims = not request_rows.continues(session, request, found)
-        if claims and not isinstance(self.df, CanonryDupeFilter):  # the project's own
+        if claims and not isinstance(self.df, CanonryDupeFilter):  # the project has its own filter
             if self.df.request_seen(request):
                 self.df.log(request, self._spider)
                 return False
             claims = False
-        if claims and session.is_recent(found.fingerprint):  # most links are: nothing is made
+        if claims and session.is_recent(found.fingerprint):  # a fast path for most links
             return self._drop(given, session.duplicate(given, found.key))
         row = request_rows.row_of(session, request, found, is_fifo=self._is_fifo)
         if not claims:
@@ -140,10 +140,10 @@ class CanonryScheduler(BaseScheduler):
         return True
 
     def _remember(self, request: Request, row: NewRequest, error: UnserializableError) -> bool:
-        """Keep a request in memory that cannot be written; return False if it is a duplicate.
+        """Keep a request that cannot be serialized in memory; return False if it is a duplicate.
 
-        Its claim is written when it is done: if the process is killed before, the page on which it
-        was found gives it again.
+        Its claim is stored when it is done. If the process is killed before, the page on which it
+        was found yields it again.
         """
         if row.claim is not None:
             duplicate = self._session.find(request, row)
@@ -169,7 +169,7 @@ class CanonryScheduler(BaseScheduler):
         return False
 
     def next_request(self) -> Request | None:
-        """Return the best request, and write which ones are done; None if none is ready."""
+        """Store which requests are done, and return the best one; None if none is ready."""
         if self._has_failed:
             return None
         try:
@@ -179,7 +179,7 @@ class CanonryScheduler(BaseScheduler):
             return None
 
     def _next(self) -> Request | None:
-        """Return the best request; those that cannot be written come before all others."""
+        """Return the best request; those in memory come before all others."""
         if self._memory:
             self._finish()
             one = heapq.heappop(self._memory)
@@ -204,14 +204,14 @@ class CanonryScheduler(BaseScheduler):
         return request
 
     def _finish(self) -> None:
-        """Write which requests are done."""
+        """Store which requests are done."""
         if finished := self._finished():
             self._session.finish(finished)
 
     def _finished(self) -> list[int]:
-        """Return the rows of requests that are done: their responses were processed.
+        """Return the rows of requests whose responses were processed.
 
-        Requests from memory get their rows now.
+        Requests from memory are stored as done here.
         """
         rows: list[int] = []
         for request in self._in_flight.keys() - self._in_progress():
@@ -224,16 +224,16 @@ class CanonryScheduler(BaseScheduler):
         return rows
 
     def _in_progress(self) -> AbstractSet[Request]:
-        """Return the requests that Scrapy has not done with.
+        """Return the requests that Scrapy is still processing.
 
-        The engine keeps one until its callback has ended, and until all requests that came of it
-        were given to the scheduler. No signal says that, in any version of Scrapy.
+        The engine keeps one until its callback has ended and all requests from it are with the
+        scheduler. No version of Scrapy has a signal for that.
         """
         slot = getattr(_engine_of(self._crawler), "_slot", None)
         return self._in_flight.keys() if slot is None else slot.inprogress
 
     def _fail(self, error: StoreError) -> None:
-        """Stop the spider: without the store, requests would be lost. The next start goes on."""
+        """Stop the spider, since requests would be lost without the store; the next run resumes."""
         if self._has_failed:
             return
         self._has_failed = True
@@ -258,7 +258,7 @@ class CanonryScheduler(BaseScheduler):
 
 
 def _engine_of(crawler: Crawler) -> ExecutionEngine | None:
-    """Return a crawler's engine; None before it is made: newer ones raise then."""
+    """Return a crawler's engine; None before it is made, when newer versions of Scrapy raise."""
     try:
         return crawler.engine
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""The session of one Scrapy crawler with its store: claims, its spider's queue, and what it saw."""
+"""The session of one Scrapy crawler with its store: claims, queue and observations."""
 
 import gc
 import logging
@@ -37,7 +37,7 @@ from canonry.storage.sql.schema import urls
 _LOG = logging.getLogger(__name__)
 _RECORD = 2.0  # seconds between two recordings
 _MOST_OPEN = 128  # claimed requests that wait to be admitted
-_RECENT = 1 << 15  # claims that are known without asking the store, at least
+_RECENT = 1 << 15  # least number of claims that are known without a query
 _sessions: "WeakKeyDictionary[Crawler, RequestSession]" = WeakKeyDictionary()
 
 
@@ -82,7 +82,7 @@ class RequestSession:
         self.recorder.queues |= queues
 
     def _open(self, spider: str) -> None:
-        """Open the store, and take over what dead workers left."""
+        """Open the store, and take over the requests of dead workers."""
         self.spider = spider
         self.store = open_store(self._settings.store, self.canonicalizer.policy, _LOG.info)
         self._life = WorkerLife()
@@ -126,7 +126,7 @@ class RequestSession:
             _LOG.info("Imported rule %s: %s", one.id, describe(one))
 
     def close(self, reason: str) -> None:
-        """Close the store after its last component; what is in flight goes back to the queue."""
+        """Close the store after its last component; requests in flight go back to the queue."""
         self._uses -= 1
         if self._uses:
             return
@@ -156,18 +156,18 @@ class RequestSession:
             self.store.rules = self._rules
 
     def next_place(self) -> int:
-        """Return a number that is greater than all before, also those of earlier processes."""
+        """Return a number that is greater than all before, including those of earlier processes."""
         self._place = max(self._place + 1, time.time_ns())
         return self._place
 
     def put(self, request: Request, new: NewRequest) -> Duplicate | None:
         """Claim and queue a request in one transaction; return why if it is a duplicate.
 
-        Of all who claim it, in whatever process, exactly one ever gets None.
+        Exactly one caller per claim, in any process, ever gets None.
 
         Args:
             request: the request.
-            new: its row; without a claim it is queued in any case.
+            new: its row; a row without a claim is always queued.
         """
         claim = new.claim
         if claim is None:
@@ -189,7 +189,7 @@ class RequestSession:
         return None
 
     def _put_unclaimed(self, new: NewRequest) -> None:
-        """Queue a request, whoever has claimed it."""
+        """Queue a request without a claim, even if its URL is claimed."""
         if self._not_admitted and new.key is not None:
             self.record_all()  # so that the row of its URL is known, if there is one
         with self._briefly() as connection:
@@ -199,7 +199,7 @@ class RequestSession:
             request_queue.put(connection, new)
 
     def _put_under_rules(self, request: Request, new: NewRequest, key: bytes) -> Duplicate | None:
-        """Claim and queue a plain GET on a site with learned rules: they may hold it."""
+        """Claim and queue a plain GET on a site with learned rules, which may hold it."""
         candidate = candidate_of(new.url, key, new.depth, new.hops)
         with self.store.transaction() as connection:
             if request_queue.is_known(connection, key):
@@ -224,19 +224,19 @@ class RequestSession:
             return self.duplicates.held(connection, request, names)
 
     def is_recent(self, claim: bytes) -> bool:
-        """Return True if a claim is among those that were seen last; False decides nothing."""
+        """Return True if a claim was seen recently; False means that only the store knows."""
         young, old = self._recent.generations
         return claim in young or claim in old
 
     def duplicate(self, request: Request, key: bytes | None) -> Duplicate:
-        """Return why a request is a duplicate."""
+        """Return the reason why a request is a duplicate."""
         if (found := self.duplicates.remembered(request, key)) is not None:
             return found
         with self._briefly() as connection:
             return self.duplicates.find(connection, request, key)
 
     def take(self, finished: Sequence[int]) -> TakenRequest | None:
-        """Write which requests are done, and take the next one; None if none is ready."""
+        """Store which requests are done, and take the next one; None if none is ready."""
         with self._briefly() as connection:
             request_queue.finish(connection, finished)
             self._life.beat(connection)
@@ -246,19 +246,19 @@ class RequestSession:
         return taken
 
     def finish(self, rows: Sequence[int]) -> None:
-        """Write which requests are done."""
+        """Store which requests are done."""
         with self._briefly() as connection:
             request_queue.finish(connection, rows)
 
     def put_done(self, new: NewRequest) -> None:
-        """Write a request that is done, and that the store has not seen before."""
+        """Store a finished request that the store has not seen before."""
         with self._briefly() as connection:
             done = new._replace(standing=int(RequestState.DONE), owner=self.worker)
             request_queue.put(connection, done)
         self._not_admitted += 1
 
     def find(self, request: Request, new: NewRequest) -> Duplicate | None:
-        """Return why a request is a duplicate, and claim nothing; None if it is none."""
+        """Return why a request is a duplicate, without claiming it; None if it is not one."""
         with self._briefly() as connection:
             if not request_queue.is_known(connection, new.fingerprint):
                 return None
@@ -278,7 +278,7 @@ class RequestSession:
             return request_queue.size(connection, self.spider)
 
     def was_started(self, request: Request) -> bool:
-        """Return True if this crawl, begun by an earlier process, has asked a start request."""
+        """Return True if an earlier process of a resumed crawl has sent a start request."""
         if not (self.is_resumed and self.is_open):
             return False
         fingerprint = self.keys.fingerprint(request)
@@ -286,21 +286,21 @@ class RequestSession:
             return request_queue.was_started(connection, self.spider, fingerprint, self._newest)
 
     def record(self) -> bool:
-        """Record what was asked, up to a number of requests; return True if there may be more."""
+        """Record a batch of finished requests; return True if there may be more."""
         self._recorded_at = time.monotonic()
         self._not_admitted = 0
         return self.recorder.record(time.time())
 
     def record_all(self) -> None:
-        """Record all that was asked."""
+        """Record all finished requests."""
         while self.record():
             pass
 
 
 @cache
 def _freeze_modules() -> None:
-    """Let the garbage collector pass over what is there now, once in a process.
+    """Exclude all current objects, mostly modules, from garbage collection, once in a process.
 
-    That is Scrapy's modules and ours, mostly. Measured: the process ends in a tenth of the time.
+    Measured: the process ends in a tenth of the time.
     """
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What a crawl was spared: duplicates by the rule that found them, each fetch counted once."""
+"""Count duplicates by the rule that found them, and the fetches that were spared."""
 
 import hashlib
 from collections import Counter
@@ -14,23 +14,23 @@ from canonry.canon.pipeline import merging_rules
 from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 
-SAME_URL = "same-url"  # asked before, under the very same URL
+SAME_URL = "same-url"  # requested before under the very same URL
 SAME_REQUEST = "same-request"  # the same method, URL and body
 LEARNED = "learned"  # then a slash and the family of the rule
 _FRAGMENT = "fragment"  # the rule; Scrapy itself ignores fragments, so no fetch is spared
-_REMEMBERED = 1 << 15  # spellings; few are asked for again much later
+_REMEMBERED = 1 << 15  # spellings; few come again much later
 
 
 class Duplicate(NamedTuple):
     """Why a request is a duplicate."""
 
     rule: str
-    same_as: str  # the URL that was asked first
+    same_as: str  # the URL that was requested first
     is_new: bool  # False if this very request was a duplicate before
 
 
 class _Merged(NamedTuple):
-    """How a spelling without its fragment merges with the URL that was asked first."""
+    """How a spelling without its fragment merges with the URL that was requested first."""
 
     rules: str  # "" if it is the same
     fragment: str  # of that URL
@@ -39,8 +39,8 @@ class _Merged(NamedTuple):
 class DuplicateRules:
     """Names the rules that make requests duplicates, and counts them in Scrapy's stats.
 
-    Most links of a site stand on many of its pages, so names are remembered, up to a number. Links
-    into a page differ in their fragments alone: they are remembered as one.
+    Most links of a site are on many of its pages, so the rules of recent spellings are remembered,
+    without the fragments.
     """
 
     def __init__(self, canonicalizer: Canonicalizer, stats: StatsCollector | None) -> None:
@@ -52,7 +52,7 @@ class DuplicateRules:
         self.spared: Counter[str] = Counter()
 
     def remembered(self, request: Request, key: bytes | None) -> Duplicate | None:
-        """Return why a request is a duplicate, if its spelling was one before; count it."""
+        """Count a request as a duplicate if its spelling is remembered; else return None."""
         if key is None:
             return None
         page, fragment = self._split(request.url)
@@ -62,7 +62,7 @@ class DuplicateRules:
         return self._counted(Duplicate(_named(found, fragment), "", is_new=False))
 
     def keep_first(self, request: Request, key: bytes | None) -> None:
-        """Remember a request that is no duplicate: its URL again is the same one."""
+        """Remember a request that is not a duplicate, so that its URL will be recognized."""
         if key is not None:
             page, fragment = self._split(request.url)
             self._remember(page, _Merged("", fragment))
@@ -80,7 +80,7 @@ class DuplicateRules:
         self._merged[page] = merged
 
     def find(self, connection: Connection, request: Request, key: bytes | None) -> Duplicate:
-        """Return why a request is a duplicate; count it."""
+        """Look up why a request is a duplicate, and count it."""
         if key is None:
             return self._counted(Duplicate(SAME_REQUEST, request.url, is_new=False))
         first = request_queue.url_of(connection, key)
@@ -92,7 +92,7 @@ class DuplicateRules:
         return self._counted(Duplicate(_named(merged, fragment), same_as, is_new))
 
     def held(self, connection: Connection, request: Request, rules: tuple[str, ...]) -> Duplicate:
-        """Return why a request is a duplicate that learned rules hold; count it."""
+        """Count a request that learned rules hold, and return it as a duplicate."""
         found = [rule for name in rules for rule in rule_rows.with_prefix(connection, name)]
         families = dict.fromkeys(rule.rewrite.family for rule in found)
         page, fragment = self._split(request.url)
@@ -101,7 +101,7 @@ class DuplicateRules:
         return self._counted(Duplicate(merged.rules, "", is_new=True))
 
     def _is_spared(self, connection: Connection, request: Request, same_as: str) -> bool:
-        """Return True once for each request that Scrapy would have asked besides the first one."""
+        """Return True once for each request that Scrapy itself would have sent."""
         own = scrapys_fingerprint(request)
         if own == scrapys_fingerprint(Request(same_as)):
             return False
@@ -122,7 +122,7 @@ class DuplicateRules:
 
 
 def _named(merged: _Merged, fragment: str) -> str:
-    """Return the rules that merge a spelling, with its fragment, with the URL asked first."""
+    """Return the rules that merge a spelling, with its fragment, with the first URL."""
     rules, other = merged
     if fragment == other:
         return rules or SAME_URL

@@ -1,4 +1,4 @@
-"""The life of a worker: it says that it lives, and takes over from those that have ended."""
+"""The life of a worker: give signs of life, and take over from workers that have ended."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from canonry.crawler.run.job.lease_owners import has_ended, own_name
 from canonry.storage.requests import request_queue
 
 _BEAT = 20.0  # seconds between two signs of life
-_SILENT = 120.0  # seconds without one, after which a worker's requests go to others
+_SILENT = 120.0  # seconds without one, after which others take a worker's requests
 _alive: set[str] = set()  # workers in this process
 
 
@@ -17,13 +17,13 @@ class WorkerLife:
     """One worker, from its start to its end. The caller's transactions hold the write lock."""
 
     def __init__(self) -> None:
-        """Start a worker under a name that no other has."""
+        """Start a worker under a unique name."""
         self.name = own_name()
         self._beat_at = 0.0
         _alive.add(self.name)
 
     def beat(self, connection: Connection) -> None:
-        """Give a sign of life now and then."""
+        """Give a sign of life if one is due."""
         now = time.time()
         if now - self._beat_at > _BEAT:
             request_queue.beat(connection, self.name, now)
@@ -39,18 +39,18 @@ class WorkerLife:
         return request_queue.reclaim(connection, dead, self.name)
 
     def leave(self, connection: Connection) -> None:
-        """Put what is in flight back in the queue."""
+        """Put the requests in flight back in the queue."""
         request_queue.reclaim(connection, [self.name], self.name)
         request_queue.leave(connection, [self.name])
 
     def end(self) -> None:
-        """Let others of this process take over what it may have left."""
+        """Let other workers of this process take over any requests that are left."""
         _alive.discard(self.name)
 
 
 def _is_over(name: str) -> bool:
-    """Return True if a worker that is not ours was a process of this machine that has ended.
+    """Return True if a worker of another process on this machine has ended.
 
-    In containers, one process after the other has the same number: then it was our predecessor.
+    A worker with our process number has ended, too: containers give each process the same one.
     """
     return name.split(":")[1] == str(os.getpid()) or has_ended(name)

@@ -1,4 +1,4 @@
-"""The functions for DuckDB: over whole vectors, through Arrow."""
+"""The SQL functions for DuckDB, over whole vectors through Arrow."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,7 +24,7 @@ def register_functions(connection: Any) -> None:  # noqa: ANN401 - DuckDB's own
     for name, function in FUNCTIONS.items():
         returns = "BLOB" if function.is_binary else "VARCHAR"
         inner = f"_canonry_{name}"
-        with suppress(duckdb.CatalogException):  # another connection to this database has it
+        with suppress(duckdb.CatalogException):  # another connection has created it
             connection.create_function(
                 inner,
                 _vector(name, binary=function.is_binary),
@@ -40,7 +40,7 @@ def register_functions(connection: Any) -> None:  # noqa: ANN401 - DuckDB's own
 
 
 def _vector(name: str, *, binary: bool) -> Callable[[Any, Any], Any]:
-    """Return a function of a vector of URLs and a vector of names of policies."""
+    """Return a function of a vector of URLs and a vector of policy names."""
     returns = pa.binary() if binary else pa.string()
 
     def function(urls: Any, policies: Any) -> Any:  # noqa: ANN401 - pyarrow ships no types

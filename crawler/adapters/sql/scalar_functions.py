@@ -1,4 +1,4 @@
-"""THE table of functions for one URL at a time, and their registration on a connection."""
+"""The table of functions for one URL at a time, and their registration on a connection."""
 
 import sqlite3
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def _compiled(policy: str) -> Canonicalizer:
 
 
 def scalar(name: str) -> Callable[..., str | bytes | None]:
-    """Return a function of a URL and, if it is given, the name of a policy.
+    """Return a function of a URL and an optional policy name.
 
     It returns None for a missing URL and for one that is refused.
     """

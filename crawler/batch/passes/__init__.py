@@ -1,1 +1,1 @@
-"""The passes of a dedup: one while the keys fit into memory, else two over partitions."""
+"""The passes of a dedup: one if the keys fit into memory, else two over partitions."""

@@ -27,14 +27,14 @@ from canonry.crawler.compression import is_stream, naming_file, write_all
 from canonry.crawler.files.blocks import Block
 
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
-_SOME = 1 << 20  # rows of lines that are no URL, in memory at once
+_SOME = 1 << 20  # rows of lines that are not URLs, in memory at once
 
 
 class Fates(NamedTuple):
-    """What becomes of each line; both arrays are mapped files."""
+    """The fate of each line; both arrays are mapped files."""
 
     kinds: Kinds
-    firsts: Numbers  # the place of the first line of a repeated one's resource, where it is needed
+    firsts: Numbers  # for a merged line, the place of its resource's first line
     checkpoint: Checkpoint  # of the finished pass, with its counts
 
 
@@ -60,7 +60,7 @@ def partitions_for(plan: Plan) -> int:
 
 
 class FirstPass:
-    """Reads, canonicalizes and spreads keys; then makes each partition unique."""
+    """Keys all lines, spreads the keys over partitions, and deduplicates each partition."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class FirstPass:
         Args:
             plan: what to do.
             workplace: for the job's own files.
-            start: where the job is.
-            rest: the blocks that are left; None: read the files again, up to them.
+            start: where the job starts.
+            rest: the remaining blocks; None: read the files again and skip the lines before.
         """
         self._plan = plan
         self._workplace = workplace
@@ -87,7 +87,7 @@ class FirstPass:
         self._rest = rest
 
     def run(self) -> Fates:
-        """Key what is not keyed yet, and decide what is not decided yet."""
+        """Key the remaining lines, then decide all fates if that was not done before."""
         if not self._checkpoint.all_keyed:
             self._key()
         return self._decide()
@@ -141,7 +141,7 @@ class FirstPass:
         return Fates(kinds, firsts, checkpoint)
 
     def _decide_keyed(self, kinds: Kinds, firsts: Numbers) -> None:
-        """Make each partition unique, and set the fates of its lines."""
+        """Deduplicate each partition, and set the fates of its lines."""
         checkpoint, plan = self._checkpoint, self._plan
         seen = None if plan.seen is None else plan.seen.among
         todo = self._partitions.unique(spelled=plan.groups, seen=seen)
@@ -163,7 +163,7 @@ class FirstPass:
                     self._note_sizes(repeats)
 
     def _decide_others(self, kinds: Kinds) -> None:
-        """Set the fates of lines that are no URL."""
+        """Set the fates of lines that are not URLs."""
         with (self._folder / "others").open("rb") as others:
             while part := others.read(16 * _SOME):
                 rows = np.frombuffer(part, "<u8").reshape(-1, 2)
@@ -197,7 +197,7 @@ def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:
 
 
 def count_block(checkpoint: Checkpoint, block: Block, found: keying.Keyed) -> None:
-    """Count the lines of a block that are no URL, with a sample for each reason, and hosts."""
+    """Count hosts and the lines of a block that are not URLs, with a sample for each reason."""
     lines = block.lines() if found.refused else []
     for n, reason in found.refused:
         checkpoint.summary.refuse(reason, block.source, block.first + n, lines[n])
@@ -210,16 +210,16 @@ def count_block(checkpoint: Checkpoint, block: Block, found: keying.Keyed) -> No
 
 
 def begun_in(folder: Path) -> tuple[Path, Path]:
-    """Return the files with the fates and the first lines that one pass has decided."""
+    """Return the files of fates and first lines that `OnePass` has written before it stopped."""
     return folder / "fates-begun", folder / "firsts-begun"
 
 
 def _reserve(path: Path, begun: Path, size: int) -> None:
-    """Make a file of zeros, its blocks allocated: a full disk would kill a mapping process.
+    """Make a file of zeros with allocated blocks, since a full disk would kill a mapping process.
 
     Args:
         path: of the file; it need not exist.
-        begun: a file with its beginning, which need not exist; a checkpoint may need it.
+        begun: a file with its first bytes, which is kept, as a checkpoint may need it.
         size: of the file afterwards.
 
     Raises:

@@ -1,7 +1,7 @@
 """Dedup in one pass, while the keys fit into memory: each line is decided when it is read.
 
-Lines are written as they are read, so that it works as a filter on a pipe that never ends. When the
-memory limit is reached, `FirstPass` continues with the blocks that are left.
+Lines are written as they are read, so that it works as a filter on an endless pipe. When the memory
+limit is reached, `FirstPass` continues with the remaining blocks.
 """
 
 from collections.abc import Iterator
@@ -34,23 +34,23 @@ from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 
 _SHARE = 3 / 4  # of the memory, for keys; the rest is for blocks and for Python itself
-_SEEN_SHARE = 1 / 4  # of the memory: the most that keys may take which were seen before
+_SEEN_SHARE = 1 / 4  # of the memory: the most that keys seen before may take
 
 
 def fits(plan: Plan, start: Start) -> bool:
-    """Return True if a job can be done in one pass, for as long as its keys fit into memory."""
+    """Return True if a job can start in one pass, which works while its keys fit into memory."""
     if not is_compiled or start.checkpoint.lines or plan.groups:
         return False
     return plan.seen is None or _is_held(plan) or _is_small(plan)
 
 
 def _is_held(plan: Plan) -> bool:
-    """Return True if what was seen before is held in memory."""
+    """Return True if the keys seen before are to be held in memory."""
     return plan.seen is not None and plan.seen.held <= plan.memory * _SEEN_SHARE
 
 
 def _is_small(plan: Plan) -> bool:
-    """Return True if to look lines up is less work than to read all that was seen before.
+    """Return True if looking up the lines is less work than reading all keys seen before.
 
     A stream may never end, so its lines are looked up in any case.
     """
@@ -60,7 +60,7 @@ def _is_small(plan: Plan) -> bool:
 
 
 class StreamEndedError(KeyboardInterrupt):
-    """Ctrl-C has ended a stream; the keys of the lines that were printed are in the workplace."""
+    """Ctrl-C has ended a stream; the keys of all printed lines are in the workplace."""
 
 
 class OnePass:
@@ -89,14 +89,14 @@ class OnePass:
         self._fates: list[IO[bytes]] = []  # two files, for a run that resumes this one
 
     def run(self, results: Results) -> tuple[Start, Iterator[tuple[Block, keying.Keyed]]] | None:
-        """Write results, and return what is left to do when memory is used up.
+        """Write results until all is done or memory is used up.
 
         Returns:
             None if all is done; else where the job is now, and the blocks that are left.
         """
         checkpoint = self._checkpoint
         stream = keying.in_order(self._plan.blocks(checkpoint.summary), self._plan)
-        printed = 0  # lines, and the fates of these
+        printed = 0  # lines
         with self._files:
             if self._workplace.lasting:
                 begun = begun_in(self._workplace.folder)
@@ -203,9 +203,9 @@ class OnePass:
         self._checkpoint.keys = folder.name
 
     def _write_fresh(self, lines: int) -> None:
-        """Write the keys of so many lines, sorted, and free the memory of all keys.
+        """Write the keys of the first lines, sorted, and free the memory of all keys.
 
-        None of them was seen before.
+        Keys seen before are not among them.
         """
         folder = self._workplace.folder / "fresh-keys"
         partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
@@ -221,7 +221,7 @@ class OnePass:
 
 
 class _Here(NamedTuple):
-    """The lines of a block that are URLs not seen before, and what became of them."""
+    """The lines of a block that are URLs not seen before, and their fates."""
 
     places: Numbers  # in the block
     added: Added

@@ -1,4 +1,4 @@
-"""Write what became of the lines of a block, and name the rules that merged them."""
+"""Write the fates of the lines of a block, and name the rules that merged them."""
 
 import mmap
 from array import array
@@ -25,7 +25,7 @@ from canonry.crawler.files.blocks import Block
 Kinds = npt.NDArray[np.uint8]  # one for each line
 FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)
 NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge or a group
-_MOST_TRACED = 200_000  # merges without a map: each takes as long as a hundred others
+_MOST_TRACED = 200_000  # merges traced without a map; tracing is a hundred times slower
 
 
 class Part(NamedTuple):
@@ -37,7 +37,7 @@ class Part(NamedTuple):
     firsts: Numbers  # the place of the first line of a merged one's resource
 
     def of_kind(self, kind: int) -> npt.NDArray[np.bool_]:
-        """Return a mask of the lines with a fate."""
+        """Return a mask of the lines with a given fate."""
         found: npt.NDArray[np.bool_] = (self.kinds & ~np.uint8(NEEDED)) == kind
         return found
 
@@ -51,7 +51,7 @@ class PartWriter:
         Args:
             plan: with ``mapped`` if the fate of every line is written.
             summary: to count in.
-            texts: the lines that were needed before the first part, and a place for others.
+            texts: the kept lines of earlier parts, to which more are added.
         """
         self.counted = summary
         self._plan = plan
@@ -77,8 +77,8 @@ class PartWriter:
         """Return the first lines of resources, for people.
 
         Args:
-            block: with later lines of these.
-            numbers: of these lines, in the block; in ascending order, each once.
+            block: with a later line of each resource.
+            numbers: of these lines in the block, ascending and distinct.
             firsts: the places of the first lines, whose blocks were written.
         """
         mask = np.zeros(block.size, np.bool_)
@@ -90,7 +90,7 @@ class PartWriter:
         ]
 
     def _map(self, part: Part) -> Iterator[Fate]:
-        """Yield what became of each line of a block that is not blank, as `map_row` has it."""
+        """Yield the fate of each line of a block that is not blank, as `map_row` returns it."""
         block = part.block
         refused: dict[int, str] = {}
         merges = self._merge(part)
@@ -126,7 +126,7 @@ class PartWriter:
         ]
         for one, count in Counter(rules).items():
             n = rules.index(one)
-            if not one:  # the spellings differ only in what no rule counts
+            if not one:  # the spellings differ, but no rule has a name for it
                 self.counted.exact += count
             elif one == NOT_EXAMINED:
                 self.counted.merge(one, _shown(lines[n]), "", count)
@@ -136,7 +136,7 @@ class PartWriter:
         return _Merges(lines, firsts, rules)
 
     def _traced(self, line: bytes, first: bytes | None) -> str:
-        """Return the rules that merged a line of which the kernel cannot tell them."""
+        """Return the rules that merged a line, where the kernel does not know them."""
         if not self._plan.mapped and self._traces >= _MOST_TRACED:
             return NOT_EXAMINED
         self._traces += 1
@@ -153,16 +153,16 @@ class _Merges(NamedTuple):
 
     lines: list[bytes]
     firsts: list[bytes | None]  # of each, the first line of its resource; None: it is canonical
-    rules: list[str]  # that merged each
+    rules: list[str]  # of each: those that merged it
 
 
 def _shown(line: bytes) -> str:
-    """Return a line for people."""
+    """Return a line as text for people."""
     return line.decode("utf-8", "replace")
 
 
 class KeptTexts:
-    """Lines by their place, on disk: they are put in ascending order, and got in any."""
+    """Lines on disk by their place; they are put in ascending order, and read in any order."""
 
     def __init__(self, path: Path) -> None:
         """Use a file, which is emptied."""

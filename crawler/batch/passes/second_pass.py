@@ -1,4 +1,4 @@
-"""The second pass of a dedup: write what became of the lines, as the first pass has decided."""
+"""The second pass of a dedup: write the fates that the first pass has decided."""
 
 import heapq
 from collections import Counter
@@ -23,11 +23,11 @@ _SOME = 4096  # rows at once
 
 
 class Deduplicated(NamedTuple):
-    """What a job found."""
+    """The counts of a finished job."""
 
     summary: Summary
-    hosts: Counter[str]  # lines of each
-    largest: list[tuple[int, str]]  # of the resources with the most lines: how many, and the first
+    hosts: Counter[str]  # lines of each host
+    largest: list[tuple[int, str]]  # resources with the most lines: number of lines and first line
 
 
 class SecondPass:
@@ -49,9 +49,9 @@ class SecondPass:
         """Write the lines that are kept, the fate of every line, and the groups.
 
         Args:
-            blocks: the ones that are not written yet.
-            place: of the first line of these, among all lines.
-            writer: has written the lines before.
+            blocks: those that are not written yet.
+            place: of their first line, among all lines.
+            writer: the writer of the lines before.
             results: where to write.
 
         Raises:
@@ -82,7 +82,7 @@ class SecondPass:
     def _note_largest(self, part: Part, start: int, writer: PartWriter) -> None:
         """Keep the first lines of the largest resources.
 
-        Those before the place where this pass starts are told by a later line.
+        A first line before the start of this pass is found by a later line of its resource.
         """
         for one in self._checkpoint.largest:
             place = one.first if one.first >= start else one.later

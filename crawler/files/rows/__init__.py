@@ -1,1 +1,1 @@
-"""Whole rows beside their URLs: of CSV and of Parquet."""
+"""Whole rows of CSV and Parquet together with their URLs."""

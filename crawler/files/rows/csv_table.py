@@ -1,4 +1,4 @@
-"""Whole rows beside their URLs, for outputs that keep all columns; and the rows of CSV."""
+"""Rows together with their URLs, for outputs that keep all columns; and a reader for CSV."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ _MARK = "\0\1\0"
 class ParquetBatch(NamedTuple):
     """Some rows of a Parquet file, and how that file is written."""
 
-    rows: Any  # a pyarrow.RecordBatch; in a file of ours, the bytes of an Arrow stream
+    rows: Any  # a pyarrow.RecordBatch, or in a spool the bytes of an Arrow stream
     codec: str  # by which it is compressed, as pyarrow names it
     group: int  # rows in its first row group
 
@@ -43,19 +43,19 @@ class Rows(NamedTuple):
         ends = np.frombuffer(self.ends, "<u8")
         starts = np.append(np.uint64(0), ends[:-1])
         spans = zip(starts[mask].tolist(), ends[mask].tolist(), strict=True)
-        # What precedes a row are blank lines, and what ends it is its line end.
+        # This strips blank lines before a row, and its line end.
         return b"".join(self.data[start:end].strip(b"\r\n") + b"\n" for start, end in spans)
 
 
 class RowBlock(NamedTuple):
     """URLs and their rows."""
 
-    urls: list[bytes | None] | bytes  # None: a row has none, or is broken; bytes: one a line
+    urls: list[bytes | None] | bytes  # None: a row has no URL or is broken; bytes: one URL a line
     rows: Rows
 
 
 def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iterator[RowBlock]:
-    """Yield the rows of a CSV file, with a column by its number or by its name in the first row.
+    """Yield the rows of a CSV file with the URLs of one column.
 
     The URLs are those of `canonry.crawler.files.record_formats.read_csv`.
 
@@ -79,7 +79,7 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
         except FAULTS as error:
             fault, part = error, None
         is_over = part is None
-        data = b"" if fault is not None else rest + (part or b"")  # what breaks off is not whole
+        data = b"" if fault is not None else rest + (part or b"")  # drop a partial row
         if len(data) >= len(bom):
             data, bom = data.removeprefix(bom), b""
         plain = _plain_rows(data, delimiter, place) if place is not None and not is_over else None
@@ -105,7 +105,7 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
 
 
 class _Plain(NamedTuple):
-    """The rows of a piece of CSV that were found without its reader."""
+    """The rows of a piece of CSV that were found without the `csv` module."""
 
     urls: bytes  # one a line
     ends: npt.NDArray[np.int64]  # of the rows
@@ -113,14 +113,14 @@ class _Plain(NamedTuple):
     is_lines: bool  # no quoted field has a line feed
 
     def rows_of(self, data: bytes, header: bytes) -> Rows:
-        """Return the rows, of the piece in which they were found."""
+        """Return the rows, given the piece in which they were found."""
         if self.is_lines:
             return Rows("csv", header, data[: self.end - 1])
         return Rows("csv", header, data[: self.end], self.ends.astype("<u8").tobytes())
 
 
 def _plain_rows(data: bytes, delimiter: str, place: int) -> _Plain | None:
-    """Find rows by their delimiters, line feeds and quotes; None if only a reader can.
+    """Find rows by delimiters, line feeds and quotes; None if this needs the `csv` module.
 
     Args:
         data: begins with a row; the last one may break off.
@@ -163,7 +163,7 @@ def _plain_rows(data: bytes, delimiter: str, place: int) -> _Plain | None:
 
 
 def _are_plain(codes: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], comma: int) -> bool:
-    """Return True if all quotes enclose whole fields, or are doubled inside of these."""
+    """Return True if all quotes enclose whole fields, or are doubled inside such fields."""
     beside = np.zeros(256, np.bool_)
     beside[[comma, _LF, _QUOTE]] = True
     opening, closing = quotes[::2], quotes[1::2]
@@ -172,21 +172,21 @@ def _are_plain(codes: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], comm
 
 
 class _Parsed(NamedTuple):
-    """The rows of a piece of CSV that are not blank; None for one that is broken."""
+    """The rows of a piece of CSV that are not blank; a broken row is None."""
 
     rows: list[list[str] | None]
-    start: int  # of the first one
+    start: int  # of the first row
     ends: npt.NDArray[np.uint64]
-    end: int  # of the last one that is whole, or of a blank one
+    end: int  # of the last whole or blank row
     is_lines: bool  # every row is a line that ends in a line feed
 
     def without_first(self) -> "_Parsed":
-        """Return it without the first row."""
+        """Return these rows without the first one."""
         start = int(self.ends[0])
         return self._replace(rows=self.rows[1:], start=start, ends=self.ends[1:])
 
     def rows_of(self, data: bytes, header: bytes) -> Rows:
-        """Return the rows, of the piece from which they were read."""
+        """Return the rows, given the piece in which they were found."""
         if self.is_lines:
             return Rows("csv", header, data[self.start : self.end - 1])
         ends = self.ends - np.uint64(self.start)
@@ -215,7 +215,7 @@ def _parsed(data: bytes, delimiter: str, *, is_over: bool) -> _Parsed:
 
 
 def _line_ends(data: bytes) -> npt.NDArray[np.uint64]:
-    """Return where the lines of some CSV end, as its reader counts them."""
+    """Return where the lines of CSV data end, as the `csv` module counts lines."""
     if b"\r" in data:
         found = np.array([match.end() for match in _LINE_END.finditer(data)], np.uint64)
     else:
@@ -229,7 +229,7 @@ def _rows_and_lines(
     text: str, delimiter: str, *, is_over: bool
 ) -> tuple[list[list[str] | None], Sequence[int]]:
     """Return the rows of a text, and for each the number of its last line."""
-    # After the text comes a mark: it is a row by itself, unless a quoted field is open.
+    # A mark is added after the text: it becomes a row of its own, unless a quoted field is open.
     marked = chain(io.StringIO(text, newline=""), (_MARK,))
     reader = csv.reader(marked, delimiter=delimiter)
     rows: list[list[str] | None] = []
@@ -256,7 +256,7 @@ def _rows_and_lines(
 
 
 def _noting(over: list[bool]) -> Iterator[str]:
-    """Yield nothing, and note that somebody has asked for more."""
+    """Yield nothing, but note that the reader has reached the end of the text."""
     over.append(True)
     yield from ()
 

@@ -1,4 +1,4 @@
-"""The rows of Parquet beside their URLs, read and written as Arrow data: no value is touched."""
+"""The rows of Parquet with their URLs; rows stay Arrow data, so that no value changes."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -16,9 +16,9 @@ _CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}  # which can be written
 
 
 def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
-    """Yield the rows of a Parquet file; the column as for `record_formats.read_parquet`.
+    """Yield the rows of a Parquet file, with the column that `record_formats.read_parquet` takes.
 
-    A file without rows yields a blank URL, and its columns.
+    A file without rows yields its columns and one blank URL.
     """
     with opened_parquet(stream) as table:
         import pyarrow as pa  # noqa: PLC0415 - optional
@@ -51,7 +51,7 @@ def _layout(metadata: Any) -> tuple[str, int]:  # noqa: ANN401 - pyarrow ships n
 
 
 def _joined(pa: Any, urls: Any) -> list[bytes | None] | bytes:  # noqa: ANN401 - no types
-    """Return an array of URLs as lines if they are these, else as a list."""
+    """Return an array of URLs as lines, or as a list if one is null or has a line feed."""
     from pyarrow import compute  # noqa: PLC0415 - optional
 
     whole = pa.LargeListArray.from_arrays(pa.array([0, len(urls)], pa.int64()), urls)
@@ -63,15 +63,15 @@ def _joined(pa: Any, urls: Any) -> list[bytes | None] | bytes:  # noqa: ANN401 -
 
 
 class ParquetRowWriter:
-    """Writes rows that were read from Parquet, compressed as they were."""
+    """Writes rows that were read from Parquet, with the same compression."""
 
     def __init__(self, file: IO[bytes], rows: Rows, like: ParquetBatch) -> None:
         """Write to a file.
 
         Args:
             file: open for writing.
-            rows: the first ones, for their schema.
-            like: those as a batch; the file is written as the one that they are from.
+            rows: the first rows, for their schema.
+            like: their batch, for the codec and the size of row groups.
         """
         import pyarrow as pa  # noqa: PLC0415 - optional
         from pyarrow import parquet  # noqa: PLC0415 - optional
@@ -84,7 +84,7 @@ class ParquetRowWriter:
         self._rows = self._bytes = 0
 
     def write(self, batch: ParquetBatch, mask: npt.NDArray[np.bool_]) -> None:
-        """Write the rows that a mask selects; a row group at a time, as large as in the input."""
+        """Write the rows that a mask selects, in row groups as large as in the input."""
         if not mask.any():
             return
         rows = batch.rows if mask.all() else batch.rows.filter(self._pa.array(mask))
@@ -102,7 +102,7 @@ class ParquetRowWriter:
             self._writer.write_table(table)
 
     def close(self) -> None:
-        """Write what waits; the file stays open."""
+        """Write the waiting rows; the file stays open."""
         self._put()
         self._writer.close()
 
@@ -118,7 +118,7 @@ def as_stream(batch: Any) -> bytes:  # noqa: ANN401 - pyarrow ships no types
 
 
 def of_stream(rows: Rows) -> Rows:
-    """Return rows whose batch is the bytes of an Arrow stream with what these hold."""
+    """Decode the batch of rows from the bytes of an Arrow stream."""
     if rows.batch is None:
         return rows
     import pyarrow as pa  # noqa: PLC0415 - optional

@@ -227,7 +227,7 @@ def separator_of(parts: Parts) -> Rewrite:
 def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite:
     """Return a rule about a parameter, limited to URLs with the other parameters of two URLs.
 
-    Return the rule itself if these have no other parameters, or not the same, or it is another rule.
+    Other rules stay as they are, and so does this one if these parameters differ or are none.
     """
     here, there = ({*query.names(parts.query or "")} - {rewrite.old, ""} for parts in (one, other))
     if not here or here != there or rewrite.family != "parameter-anywhere":

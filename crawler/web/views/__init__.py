@@ -1,1 +1,1 @@
-"""What each panel shows: a function from a store to a plain value, a module for each panel."""
+"""The views of panels: functions that read a store and return plain values."""

@@ -1,4 +1,4 @@
-"""Growth: what a store held over time, and what it may hold next."""
+"""Growth: the counts of a store over time, and an outlook."""
 
 import msgspec
 from sqlalchemy import Connection
@@ -11,7 +11,7 @@ from canonry.storage.reading.known_url import last_crawl
 from canonry.storage.samples import StoreSample
 from canonry.storage.timestamps import iso
 
-SPANS = {  # seconds, by the names that people choose from
+SPANS = {  # seconds, by name
     "all": 0,
     "10min": 600,
     "1h": 3_600,
@@ -21,7 +21,7 @@ SPANS = {  # seconds, by the names that people choose from
     "4w": 2_419_200,
 }
 _POINTS = 150  # in an answer
-_LATEST = 10**11  # seconds since 1970: after all of us
+_LATEST = 10**11  # seconds since 1970: in the far future
 
 
 class GrowthPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def view(connection: Connection, asked: Asked) -> Growth:
 
 
 def _fewer(found: list[StoreSample]) -> list[StoreSample]:
-    """Return few enough samples for a chart: evenly apart in time, the first and the last kept."""
+    """Return few enough samples for a chart, evenly spaced, with the first and the last one."""
     if len(found) <= _POINTS:
         return found
     width = (found[-1].at - found[0].at) / (_POINTS - 2)

@@ -1,4 +1,4 @@
-"""The last pages as they come."""
+"""The last pages that were fetched."""
 
 import msgspec
 from sqlalchemy import Connection, func, select
@@ -9,7 +9,7 @@ from canonry.storage.records import UNREAD
 from canonry.storage.sql.schema import pages, urls
 from canonry.storage.timestamps import iso
 
-_LOOKED_AT = 2_000  # pages, the latest; a filter finds what it finds among them
+_LOOKED_AT = 2_000  # latest pages, among which a filter searches
 _SHOWN = 30
 _MOST = 200
 _LONGEST_TITLE = 300  # characters
@@ -40,7 +40,7 @@ class RecentPages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view(connection: Connection, asked: Asked) -> RecentPages:
-    """Return the last pages whose URL and status are asked for."""
+    """Return the last pages that match the text and the status of the query."""
     text = asked.text("text")
     if len(text) > _LONGEST_TEXT:
         raise BadQuestionError(f"text has to have at most {_LONGEST_TEXT} characters")

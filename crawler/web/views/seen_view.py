@@ -1,4 +1,4 @@
-"""The seen set: how many keys, how good its filter is, how fast claims come."""
+"""The seen set: its number of keys, the error rate of its filter, and the rate of claims."""
 
 import msgspec
 from sqlalchemy import Connection
@@ -9,7 +9,7 @@ from canonry.storage import samples
 from canonry.storage.seen.bloom import ERROR_RATE
 from canonry.storage.sql import counts
 
-_RECENT = 3 * SPAN  # seconds; what is older is not "now"
+_RECENT = 3 * SPAN  # seconds; an older sample is not current
 
 
 class SeenKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,11 +27,11 @@ class SeenKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view(connection: Connection, asked: Asked) -> SeenKeys:
-    """Return what is known of the seen set."""
+    """Return the figures of the seen set."""
     found = {name: number for name, _reason, number in counts.read(connection, "seen")}
     passed, wrong = found.get("passed", 0), found.get("wrong", 0)
     return SeenKeys(
-        keys=counts.total(connection, "urls"),  # each has one
+        keys=counts.total(connection, "urls"),  # each URL has one key
         claims=found.get("claims", 0),
         new=passed + wrong,
         claims_per_second=_rate(connection, asked.now),
@@ -44,7 +44,7 @@ def view(connection: Connection, asked: Asked) -> SeenKeys:
 
 
 def _rate(connection: Connection, now: float) -> float | None:
-    """Return how many keys were claimed each second lately."""
+    """Return the recent number of claimed keys per second; None if no sample is recent."""
     last = samples.latest(connection, now)
     if last is None or now - last.at > _RECENT:
         return None

@@ -1,4 +1,4 @@
-"""What the live page shows of a store: hosts, patterns, refusals, merges, rules, and one URL."""
+"""Views of a store for the live page: hosts, patterns, refusals, merges, rules, and one URL."""
 
 import msgspec
 from msgspec.structs import replace
@@ -79,7 +79,7 @@ class RefusedView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refused(connection: Connection, asked: Asked) -> RefusedView:
-    """Return the reasons; with ``state`` and ``reason``, the URLs of that one, a page of them."""
+    """Return all reasons; with ``state`` and ``reason``, a page of the URLs of that reason."""
     reason = asked.text("reason")
     if not reason:
         return RefusedView(reasons=refusal_listing.refusals_of(connection), one=None)
@@ -89,9 +89,9 @@ def refused(connection: Connection, asked: Asked) -> RefusedView:
 
 
 def merges(connection: Connection, asked: Asked) -> Merges:
-    """Return all rules that merged something.
+    """Return all rules that merged URLs.
 
-    With the field ``rule``, the latest merges of that one, too: as many as ``most`` says.
+    With the field ``rule``, also return the latest merges of that rule, at most ``most``.
     """
     most = asked.number("most", _EXAMPLES, _MOST_MERGES)
     try:
@@ -103,7 +103,7 @@ def merges(connection: Connection, asked: Asked) -> Merges:
 def rules(connection: Connection, asked: Asked) -> RuleListing:
     """Return rules: those of a ``state``, or of a ``host``; or one by its ``id``, with evidence.
 
-    ``most`` is how many are listed; ``after`` goes on with the list where the last answer ended.
+    ``most`` limits the list; ``after`` continues it where the last answer ended.
     """
     if rule_id := asked.text("id"):
         try:
@@ -132,8 +132,8 @@ class NotAsked(msgspec.Struct, frozen=True, kw_only=True):
 def why(connection: Connection, asked: Asked) -> URLAnswer | NotAsked:
     """Return all that a store knows of a URL.
 
-    The URL is the field ``url``. One that is too long for a request, or whose password is not
-    shown, is asked for by its ``row``. ``members`` is how many URLs of its resource are looked for.
+    The URL is the field ``url``, or the field ``row`` if it is too long for a request or has a
+    hidden password. ``members`` limits how many URLs of its resource are listed.
     """
     url = asked.text("url")
     members = asked.number("members", MEMBERS, _MOST_MEMBERS)

@@ -57,7 +57,7 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view(connection: Connection, asked: Asked) -> Now:
-    """Return where the crawl of a store stands."""
+    """Return the current state and counts of the crawl of a store."""
     now = samples.now(connection, asked.now)
     job = last_crawl(connection)
     state = state_of(job, asked)
@@ -91,7 +91,7 @@ def view(connection: Connection, asked: Asked) -> Now:
 
 
 def state_of(job: dict[str, Any] | None, asked: Asked) -> str:
-    """Return the state of the last crawl; that of this process runs until it says that it ends."""
+    """Return the state of the last crawl; that of this process runs until it marks its end."""
     if asked.crawl is not None and not asked.crawl.is_over:
         return "starting" if job is None else RUNNING
     return "none" if job is None else str(lease_owners.corrected(job)["state"])
@@ -105,7 +105,7 @@ def speed_of(
         return asked.crawl.speed
     begun = job["started_at"] if job else 0.0
     shortly = samples.latest(connection, asked.now - SPAN)
-    if shortly is None or shortly.at < begun:  # it began a moment ago, with a sample
+    if shortly is None or shortly.at < begun:  # it has just begun, with a sample
         shortly = samples.latest(connection, begun)
     then = samples.latest(connection, asked.now - LONG)
     if then is None or then.at < begun:
@@ -114,7 +114,7 @@ def speed_of(
 
 
 def _until_limit(job: dict[str, Any] | None, now: StoreSample) -> int | None:
-    """Return how many pages a crawl fetches before it reaches its limit; None if it has none."""
+    """Return how many pages a crawl may still fetch; None if it has no limit."""
     if job is None:
         return None
     settings = stored_json(job["settings"], "jobs", job["id"]).get("settings", {})
