@@ -211,9 +211,13 @@ class LearnedSite:
                 rules = self._rules_of(known, there)
                 if other in moved and moved[other] not in rules:
                     rules = (moved[other],)
-                if not rules or any(map(self._selects, rules)) or self._is_full(pair, rules):
+                if not rules or any(map(self._selects, rules)):
+                    continue
+                key = self._class_of(pair, rules)
+                if self._is_full(key, rules):
                     continue
                 self._pairs[pair] = rules
+                self._sizes[key] = self._sizes.get(key, 0) + 1
             met += self._judge(pair)
 
     def _moved_to(self, identity: str, known: SitePage) -> Iterator[tuple[str, Rewrite]]:
@@ -255,12 +259,10 @@ class LearnedSite:
         is_wrong = found.different > _ENOUGH_AGAINST + 2 * alike
         return is_wrong or found.unknown + found.different >= _TO_DECIDE + 2 * alike
 
-    def _is_full(self, pair: URLPair, rules: tuple[Rewrite, ...]) -> bool:
-        """Count a pair; return True if its class has enough pairs without it."""
-        key = self._class_of(pair, rules)
-        size = self._sizes[key] = self._sizes.get(key, 0) + 1
+    def _is_full(self, key: str, rules: tuple[Rewrite, ...]) -> bool:
+        """Return True if a class has enough pairs."""
         fewest = min(self.rule(rewrite).tally.same for rewrite in rules)
-        return size > max(_OF_A_CLASS, _OF_FEW_CLASSES // max(1, fewest))
+        return self._sizes.get(key, 0) >= max(_OF_A_CLASS, _OF_FEW_CLASSES // max(1, fewest))
 
     def _class_of(self, pair: URLPair, rules: Iterable[Rewrite]) -> str:
         """Return the URL that rules make of a pair."""

@@ -112,7 +112,7 @@ class RequestPolicy:
         content = needed_for(rule.rewrite, self._site.settings).content
         return (2 * content if rule.tally.same else _FIRST) - rule.asked_first
 
-    def is_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
+    def choose_as_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
         """Decide if a URL is fetched as a test of the rules that could hold it, and count it.
 
         Tests are a share of pages, not of URLs, since a page may have any number of URLs.

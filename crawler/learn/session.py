@@ -141,11 +141,12 @@ class LearningSession(StoredRules):
         """Return True if enough URLs of a page have answered 404 or 410, and none with the page."""
         return self._gone.are_enough(rewritten.key)
 
-    def is_verified(self, rewritten: Rewritten, now: float) -> bool:  # noqa: ARG002 - the store's protocol
+    def choose_as_test(self, rewritten: Rewritten, now: float) -> bool:  # noqa: ARG002 - protocol
         """Return True if a URL is to be fetched to test the rules that could hold it."""
         rewrites = [rule.rewrite for rule in self._in_force.behind(rewritten)]
         name = without_www(site_in(rewritten.source))
-        return self._site(name).policy.is_test(rewritten.source, rewritten.identity, rewrites)
+        policy = self._site(name).policy
+        return policy.choose_as_test(rewritten.source, rewritten.identity, rewrites)
 
     def _site(self, name: str) -> _Learning:
         """Return a site, loaded from the store if need be."""
@@ -283,7 +284,7 @@ class LearningSession(StoredRules):
             [rule.rewrite for rule in rules],
             self._canonicalizer,
             now,
-            lambda _in_force, rewritten: self.is_verified(rewritten, now),
+            lambda _in_force, rewritten: self.choose_as_test(rewritten, now),
             self._in_force,
         )
         self._generation = rule_rows.generation(connection)

@@ -49,7 +49,7 @@ class RuleSource(Protocol):
         """Return what active rules make of a URL; None if no rule is about its host."""
         ...
 
-    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
+    def choose_as_test(self, rewritten: Rewritten, now: float) -> bool:
         """Return True if a URL is fetched to check the rules that could spare it."""
         ...
 
@@ -134,7 +134,7 @@ def place(
             new_representatives[rewritten.key] = row, host_ids(candidate.host)
             if is_linked and _may_wait(candidate, rewritten, rules, now):
                 placed.deferred.add(row)
-        elif (is_linked or is_detour) and not rules.is_verified(rewritten, now):
+        elif (is_linked or is_detour) and not rules.choose_as_test(rewritten, now):
             placed.held.append(HeldURL(row, one, rewritten))
             alive.discard(row)
     represent(connection, new_representatives)
@@ -204,7 +204,7 @@ def _may_wait(candidate: Candidate, rewritten: Rewritten, rules: RuleSource, now
     URLs with a special priority are not deferred, nor those that check rules.
     """
     ordinary = candidate.priority == ORDINARY and bool(rewritten.rules)
-    return ordinary and not rules.is_verified(rewritten, now)
+    return ordinary and not rules.choose_as_test(rewritten, now)
 
 
 def record_held(

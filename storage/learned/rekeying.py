@@ -92,7 +92,7 @@ def rekey(
     rewrite: Rewrite,
     rewrite_held: Rewrite,
     now: float,
-    is_verified: Callable[[Rewritten], bool] = lambda _rewritten: False,
+    choose_as_test: Callable[[Rewritten], bool] = lambda _rewritten: False,
 ) -> Rekeyed:
     """Apply changed rules to the known URLs of hosts: hold, release, and choose representatives.
 
@@ -106,7 +106,7 @@ def rekey(
         rewrite: applies the active rules; it may return None for URLs that they do not change.
         rewrite_held: applies active and suspended rules: URLs that these hold stay held.
         now: seconds since 1970.
-        is_verified: returns True for queued URLs that are fetched anyway, to check rules.
+        choose_as_test: returns True for queued URLs that are fetched anyway, to check rules.
     """
     _clear(connection, names)
     before: set[int] = set()
@@ -135,7 +135,7 @@ def rekey(
             representatives.append((key, one, best[0].host_id))
             chosen.append(best)
         for known, found in group:
-            if known.row != one and _may_be_held(known, found, is_verified):
+            if known.row != one and _may_be_held(known, found, choose_as_test):
                 held.append((known, one, found))
     insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(representatives))
     released = release(connection, free)
@@ -144,7 +144,7 @@ def rekey(
     later = {
         known.row
         for known, found in chosen
-        if known.may_wait and found.rules and not is_verified(found)
+        if known.may_wait and found.rules and not choose_as_test(found)
     }
     deferred = deferral.only(connection, before.difference(new), later)
     return Rekeyed(new, released, deferred, len(members), _spared(held, members))
@@ -242,11 +242,11 @@ def _clear(connection: Connection, names: Collection[str]) -> None:
 
 
 def _may_be_held(
-    known: _KnownURL, found: Rewritten, is_verified: Callable[[Rewritten], bool]
+    known: _KnownURL, found: Rewritten, choose_as_test: Callable[[Rewritten], bool]
 ) -> bool:
     """Return True if a URL that another one represents may be held."""
     if known.state == _QUEUED:  # but no target of a redirect, and no test of rules
-        return known.priority > TARGET and not is_verified(found)
+        return known.priority > TARGET and not choose_as_test(found)
     return known.state == _HELD
 
 

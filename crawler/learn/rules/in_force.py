@@ -276,7 +276,7 @@ class StoredRules:
         """Return what active rules make of a URL; None if no rule is about its site."""
         return self._in_force.rewrite(url)
 
-    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
+    def choose_as_test(self, rewritten: Rewritten, now: float) -> bool:
         """Return False, since nothing is fetched to test rules."""
         del rewritten, now
         return False

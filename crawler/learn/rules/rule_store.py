@@ -47,7 +47,7 @@ def publish(
     changed: Iterable[Rewrite],
     canonicalizer: Canonicalizer,
     now: float,
-    is_verified: Callable[[RulesInForce, Rewritten], bool] = lambda _rules, _rewritten: False,
+    choose_as_test: Callable[[RulesInForce, Rewritten], bool] = lambda _rules, _rewritten: False,
     known: RulesInForce | None = None,
 ) -> tuple[RulesInForce, Rekeyed]:
     """Apply rules to the known URLs, after their state was saved in the same transaction.
@@ -57,7 +57,7 @@ def publish(
         changed: the rules whose state changed.
         canonicalizer: makes identities, without learned rules.
         now: seconds since 1970.
-        is_verified: returns True for URLs to fetch as tests, although rules could hold them.
+        choose_as_test: returns True for URLs to fetch as tests, although rules could hold them.
         known: the rules that are in force now, if already loaded.
 
     Returns:
@@ -74,7 +74,7 @@ def publish(
         in_force.change_all,
         in_force.rewrite_all_held,
         now,
-        partial(is_verified, in_force),
+        partial(choose_as_test, in_force),
     )
     # A rule for subdomains covers more than these hosts, unless it is one of those that changed.
     spared = {name: n for name, n in done.spared.items() if not in_force.is_wide(name)}

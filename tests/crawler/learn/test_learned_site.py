@@ -240,9 +240,9 @@ def test_a_url_is_chosen_as_a_test_for_good_and_asked_first() -> None:
     names = [f"{H}/more-{n}?ref=1" for n in range(200)]
     for row, name in enumerate(names, 5000):
         host.site.found(name, row)
-    chosen = [name for name in names if host.policy.is_test(name, bare(name), [REF])]
+    chosen = [name for name in names if host.policy.choose_as_test(name, bare(name), [REF])]
     assert 4 <= len(chosen) <= 30
-    assert chosen == [name for name in names if host.policy.is_test(name, bare(name), [REF])]
+    assert chosen == [name for name in names if host.policy.choose_as_test(name, bare(name), [REF])]
     rows = {5000 + names.index(name) for name in chosen}
     first = rows & set(host.policy.to_ask_first())
     assert first < rows, "the others in their turn"

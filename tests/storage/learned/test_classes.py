@@ -43,7 +43,7 @@ class GivenRules:
     def rewrite(self, url: str) -> Rewritten | None:
         return self.in_force.rewrite(url)
 
-    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
+    def choose_as_test(self, rewritten: Rewritten, now: float) -> bool:
         del rewritten, now
         return self.verified
 

@@ -39,7 +39,7 @@ class Rules:
     def rewrite(self, url: str) -> Rewritten | None:
         return self.in_force.rewrite(url)
 
-    def is_verified(self, rewritten: Rewritten, now: float) -> bool:
+    def choose_as_test(self, rewritten: Rewritten, now: float) -> bool:
         del now
         return rewritten.source in self.verified
 

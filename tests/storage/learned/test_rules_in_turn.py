@@ -28,7 +28,7 @@ class Rules:
         assert self.read_in_turn
         return None
 
-    def is_verified(self, _rewritten: Rewritten, _now: float) -> bool:
+    def choose_as_test(self, _rewritten: Rewritten, _now: float) -> bool:
         return False
 
     def is_gone(self, _rewritten: Rewritten) -> bool:
