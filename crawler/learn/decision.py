@@ -24,8 +24,7 @@ from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings, Needed
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
-_VALUES = 5  # once so many values of a parameter were seen, others need not be
-_DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
+WITH_VALUES = _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 
 _Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # pairs, by the rule for their group
 
@@ -85,9 +84,8 @@ def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
     least = site.settings.decision.worthwhile
     if rule.rewrite.family == "parameter-separator":  # it holds no URLs itself
         return is_enough
-    if not is_enough or _is_copy(site, rule) or not site.may_hold(rule.rewrite, least):
-        return False
-    return not rule.rewrite.family.startswith("parameter") or _knows_values(site, rule)
+    may_act = is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, least)
+    return may_act and (rule.rewrite.family not in WITH_VALUES or _knows_values(site, rule))
 
 
 def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
@@ -95,14 +93,16 @@ def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
 
     Two values may be equivalent, as ``HEAD`` and ``master``, while all others select pages.
     """
-    name = rule.rewrite.old
+    known = values_seen(rule)
+    waiting = (_fields_of(url, rule.rewrite.old)[0] for url in site.queued_by(rule.rewrite))
+    return len(known) >= site.settings.decision.values or all(one <= known for one in waiting)
+
+
+def values_seen(rule: RuleEvidence) -> set[str]:
+    """Return the values of a rule's parameter on pages that turned out to be the same."""
     same = (urls for urls, pair in rule.pairs.items() if pair.verdict is PageVerdict.SAME)
     here = (as_read(Parts.of(url)) for urls in same for url in urls)
-    known = {field for parts in here for field in _fields_of(parts, name)[0]}
-    if len(known) >= _VALUES:
-        return True
-    waiting = {f for url in site.queued_by(rule.rewrite) for f in _fields_of(url, name)[0]}
-    return waiting <= known
+    return {field for parts in here for field in _fields_of(parts, rule.rewrite.old)[0]}
 
 
 def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
@@ -249,8 +249,7 @@ def _beside_values(whole: RuleEvidence) -> Iterator[_Groups]:
 
 def _fields_of(parts: Parts, name: str) -> tuple[set[str], set[str]]:
     """Return the fields with a given name in a URL's query, and the names of all other fields."""
-    text = parts.query
-    fields = query.fields(text) if text else []
+    fields = query.fields(parts.query) if parts.query else []
     own = {field for field in fields if query.name(field) == name}
     return own, {query.name(field) for field in fields} - {name}
 

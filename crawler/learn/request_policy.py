@@ -57,9 +57,8 @@ class RequestPolicy:
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; those with the most answers first."""
         found = rule.tally
-        if rule.state == "revoked":
-            return
-        if rule.is_out or (rule.state == "candidate" and found.same > _ENOUGH):
+        is_sure = rule.state == "candidate" and found.same > _ENOUGH
+        if rule.state == "revoked" or rule.is_out or is_sure:
             return
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":

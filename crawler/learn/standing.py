@@ -7,11 +7,13 @@ from typing import NamedTuple
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.decision import (
+    WITH_VALUES,
     is_outdone,
     most_unknown,
     most_wrong,
     needed_for,
     unconfirmed,
+    values_seen,
 )
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
 from canonry.crawler.learn.text.comparison import PageVerdict
@@ -132,9 +134,12 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningS
             f"It needs to know more: {_pages(found.same)} the same, but of {found.unknown} "
             f"it is not known; of {allowed} it need not be"
         )
+    few = ""
+    if said.family in WITH_VALUES and len(values_seen(rule)) < limits.decision.values:
+        few = f", and no other value of its parameter (or {limits.decision.values} are known)"
     return (
         f"It has what it needs, as {_pages(found.same)} the same: it acts as soon as "
-        f"{limits.decision.worthwhile} URLs wait that it would hold"
+        f"{limits.decision.worthwhile} URLs wait that it would hold{few}"
     )
 
 

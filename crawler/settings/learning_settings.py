@@ -43,6 +43,7 @@ class Decision(_Section, frozen=True, kw_only=True):
     unknown: _Share
     wrong: _Share
     worthwhile: _Number
+    values: _Number
     copies: Annotated[int, Meta(ge=1)]
     confirmed: _Number
 

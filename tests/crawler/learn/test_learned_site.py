@@ -13,6 +13,7 @@ from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, pair_of
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
+from canonry.crawler.learn.standing import standing_of
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.learn.text.text_blocks import blocks_of
 
@@ -147,7 +148,9 @@ def test_two_values_that_are_one_say_nothing_of_others() -> None:
         host.site.found(f"{H}/late-{row}?v={row}", 3_000 + row)
     host.visit(f"/page-{n}?v={v}" for n in range(30) for v in ("HEAD", "master"))
     assert not host.changes
-    assert host.tally(Rewrite("h.example", "parameter-anywhere", old="v")).same >= 25
+    rule = host.site.rules[Rewrite("h.example", "parameter-anywhere", old="v")]
+    assert rule.tally.same >= 25
+    assert standing_of(rule).sentence.endswith("no other value of its parameter (or 5 are known)")
 
 
 def test_one_page_under_fifty_names() -> None:
