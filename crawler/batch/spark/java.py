@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,13 +42,13 @@ def session(workers: int | None = None) -> "SparkSession":
     """
     if remote := os.environ.get("SPARK_REMOTE"):
         require("spark", "--engine spark")
-        try:
-            from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415
-        except ImportError:
+        if find_spec("grpc") is None:
             raise SettingsError(
                 "SPARK_REMOTE names a Spark Connect server: pip install 'pyspark[connect]', or "
                 "unset it"
-            ) from None
+            )
+        from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - optional
+
         return Remote.builder.remote(remote).getOrCreate()  # type: ignore[return-value]
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = _java_home()

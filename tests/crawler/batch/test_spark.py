@@ -185,6 +185,5 @@ def test_what_spark_cannot_do_is_an_error(tmp_path: Path, words: list[str], says
 def test_the_address_of_a_server_needs_what_talks_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "grpc", None)
-    monkeypatch.delitem(sys.modules, "pyspark.sql.connect.session", raising=False)
     with pytest.raises(SettingsError, match=r"pip install 'pyspark\[connect\]'"):
         java.session()
