@@ -198,7 +198,7 @@ def names_of(fields: list[str]) -> tuple[str, ...]:
 
 def separate_by_ampersands(parts: Parts, _rewrite: Rewrite) -> Parts:
     """Replace the ``;`` between all fields of a form with ``&``."""
-    if not parts.query or ";" not in parts.query:
+    if not parts.query:
         return parts
     joined = query.with_ampersands(parts.query)
     return parts if joined == parts.query else parts.with_query(joined)

@@ -47,9 +47,10 @@ def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[Batches
     def add(batches: Batches) -> Batches:
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        make = Canonicalizer(policy, rules)
+        make = None if rules is None else Canonicalizer(policy, rules)
         for batch in batches:
-            more = _in_rows(make, batch[column]) if rules else _in_columns(policy, batch[column])
+            urls = batch[column]
+            more = _in_columns(policy, urls) if make is None else _in_rows(make, urls)
             names = [*batch.schema.names, "canonical", "key", "reason"]
             yield pa.RecordBatch.from_arrays([*batch.columns, *more], names)
 

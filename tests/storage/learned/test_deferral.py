@@ -228,6 +228,7 @@ def test_deferred_urls_are_leased_when_nothing_else_is_left_and_a_few_at_a_time(
     [host] = lease(store)
     first = {one.row for one in host.urls}
     assert 1 <= len(first) < 9
+    assert not host.has_more, "until it is recorded"
     assert not lease(store, loaded={"h.example": first})[0].urls
     store.record([visited(min(first), State.FETCHED, page=PAGE)], 3.0)
     left = first - {min(first)}
