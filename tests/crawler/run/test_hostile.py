@@ -561,7 +561,7 @@ def test_pages_that_always_fail_cost_little_and_can_be_released(
     bad = [f"/bad/page{n}" for n in range(15)]
     good = [f"/good/{n}" for n in range(400)]
     links = good + bad if is_last else bad + good
-    found, pages = crawl(tmp_path, answer, retry_wait=0.5)
+    found, pages = crawl(tmp_path, answer, retry_wait=0.2 if is_last else 0.5)
     assert found["failed"] == {"server": 15}
     assert len(pages) == 401
     assert sum(requested[target] for target in bad) <= (45 if is_last else 20), "not 60"
