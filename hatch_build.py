@@ -18,7 +18,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_KERNELS = (
+_KERNELS = (  # one in a folder, from all C files there
     "canon/pipeline/_kernel",
     "crawler/learn/text/_blocks",
     "crawler/batch/_key_set",
@@ -61,7 +61,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         built, failed = {}, {}
         for kernel in _KERNELS:
             file = target / f"{kernel}{suffix}"
-            fault = _compile(root / f"{kernel}.c", file)
+            fault = _compile(sorted((root / kernel).parent.glob("_*.c")), file)
             if fault is None:
                 built[f"canonry/{kernel}{suffix}"] = file
             else:
@@ -117,11 +117,12 @@ class CustomBuildHook(BuildHookInterface[Any]):
         }
 
 
-def _compile(source: Path, built: Path) -> str | None:
+def _compile(sources: list[Path], built: Path) -> str | None:
     """Compile one kernel; return what went wrong, or None."""
     built.parent.mkdir(parents=True, exist_ok=True)
-    command = [*_compiler(), "-O3", "-fPIC", f"-I{sysconfig.get_path('include')}"]
-    command += [*_given("CFLAGS"), str(source), "-o", str(built), *_given("LDFLAGS")]
+    command = [*_compiler(), "-O3", "-fPIC", "-fvisibility=hidden"]
+    command += [f"-I{sysconfig.get_path('include')}", *_given("CFLAGS"), *map(str, sources)]
+    command += ["-o", str(built), *_given("LDFLAGS")]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the builder's own compiler
     except OSError as error:

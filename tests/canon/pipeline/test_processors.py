@@ -22,7 +22,7 @@ pytestmark = [
 ]
 # Whether a processor has an instruction set: "avx2" has a 2 as its fourth letter, "avx512bw" a 5.
 _PROCESSORS = {"avx2": "((x)[3] == 50)", "plain": "0"}
-_SOURCE = Path(__file__).parents[3] / "canon" / "pipeline" / "_kernel.c"
+_SOURCES = sorted(map(str, (Path(__file__).parents[3] / "canon" / "pipeline").glob("_*.c")))
 _HOSTS = ["a.b", "A.b", "a..b", "xn--a", "1.2.3.4", "1.2.3", "a:80", "a_b-c.d", "é.b", "u@a"]
 _ENDS = """
 / /b%2Fc /b%2fc /b%7E /./ /a/../b /.b /b/ /b?c=1&d=2 /?utm_source=x&b=1 /?a&gclid=1 /b?a%41 /?
@@ -47,7 +47,7 @@ def narrow(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """Return the class of a kernel that believes to run on another processor."""
     file = tmp_path_factory.mktemp(request.param) / "_kernel.so"
     supports = f"-D__builtin_cpu_supports(x)={_PROCESSORS[request.param]}"
-    command = ["gcc", "-shared", "-fPIC", f"-I{_INCLUDE}", supports, str(_SOURCE), "-o", str(file)]
+    command = ["gcc", "-shared", "-fPIC", f"-I{_INCLUDE}", supports, *_SOURCES, "-o", str(file)]
     subprocess.run(command, check=True)
     name = "canonry.canon.pipeline._kernel"
     spec = spec_from_file_location(name, file, loader=ExtensionFileLoader(name, str(file)))

@@ -1,4 +1,12 @@
-/* How often each line of a text occurs, as for the hosts of a block. Part of _key_set.c. */
+/* How often each line of a text occurs, as for the hosts of a block. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef unsigned char byte;
+
+PyObject *tally(PyObject *module, PyObject *args); /* for _key_set.c */
 
 typedef struct { /* a line, and how often it has occurred */
     const byte *text;
@@ -72,7 +80,7 @@ static int count_lines(Tally *t, const byte *s, const byte *end, const uint64_t 
 }
 
 /* Return how often each line of a text occurs, as a dictionary in the order of the first ones. */
-static PyObject *tally(PyObject *module, PyObject *args) {
+PyObject *tally(PyObject *module, PyObject *args) {
     PyObject *given, *made = NULL;
     Py_buffer secret;
     Tally found = {NULL, NULL, 0, 0};

@@ -1,20 +1,10 @@
 /* Which rules merge two spellings of one URL: the plain pipeline's steps, one by one.
  *
- * canon/pipeline/canonical.py does the same for any URL, with texts for people. If the steps below
- * do not lead to the kernel's identity, the rules are unknown. _kernel.c includes this file.
+ * canon/pipeline/canonical.py does the same for any URL, with texts for people. write_url does all steps in
+ * one pass, in a third of the time; where the steps do not lead to its identity, the rules are unknown.
  */
-#ifndef CANONRY_CHANGES_H
-#define CANONRY_CHANGES_H
+#include "_kernel.h"
 
-/* The lossless rules that may act on the kernel's URLs, after the bits of RULES. */
-static const char *const LOSSLESS[] = {
-    "encode-disallowed", "percent-case", "percent-unreserved", "scheme-case", "host-case",
-    "dot-segments", "empty-port", "port-zeros", "default-port", "empty-path",
-};
-enum { LOSSLESS_COUNT = sizeof LOSSLESS / sizeof *LOSSLESS, STEPS = COUNT + LOSSLESS_COUNT };
-enum {
-    ENCODED, UPPER_ESCAPE, DECODED, LOWER_SCHEME, LOWER_HOST, NO_DOTS, NO_COLON, NO_ZEROS, NO_PORT, ROOT_PATH,
-};
 _Static_assert(STEPS <= 31, "rules are bits of an int32_t that is not negative");
 
 typedef struct { /* what a rule removed, and then what it inserted */
@@ -22,12 +12,14 @@ typedef struct { /* what a rule removed, and then what it inserted */
 } Change;
 
 typedef struct {
+    const Kernel *k;
     int32_t rules; /* that acted, as bits */
     Change changes[STEPS];
     byte room[2 * ROOM]; /* the texts of the changes */
     Py_ssize_t used;
     byte now[ROOM], before[ROOM]; /* the URL, and as it was before the last step */
-    Py_ssize_t n, was, path, query; /* lengths; where path and query begin (at the "?", or the end) */
+    Py_ssize_t n, was; /* their lengths */
+    Py_ssize_t host, path, query; /* where these begin: the query at the "?", or the end */
 } Trace;
 
 /* Record what a step changed in the URL, if anything; return 0 if there is no room for it. */
@@ -62,13 +54,13 @@ static int is_escape(const byte *s, const byte *end) {
     return s + 2 < end && *s == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0;
 }
 
-/* Write the escapes of characters that are not allowed, and of lone percent signs. */
-static void encode_disallowed(const Kernel *k, Trace *t) {
+/* Escape characters that are not allowed, and lone percent signs. */
+static void encode_disallowed(Trace *t) {
     Py_ssize_t at = t->path, query = t->query, end = t->was;
     for (Py_ssize_t i = t->path; i < end; i++) {
         byte c = t->before[i];
         if (i == query) t->query = at;
-        if (i == query || (i < query ? k->guesses.path : k->guesses.query)[c] ||
+        if (i == query || (i < query ? t->k->guesses.path : t->k->guesses.query)[c] ||
             is_escape(t->before + i, t->before + (i < query ? query : end))) t->now[at++] = c;
         else at = put_escape(t->now, at, c);
     }
@@ -82,12 +74,12 @@ static void upper_escapes(Trace *t) {
         if (t->now[i] == '%') put_escape(t->now, i, (byte)(hex(t->now[i + 1]) << 4 | hex(t->now[i + 2])));
 }
 
-static void decode_unreserved(const Kernel *k, Trace *t) {
+static void decode_unreserved(Trace *t) {
     Py_ssize_t at = t->path, query = t->query, end = t->n;
     for (Py_ssize_t i = t->path; i < end; i++) {
         byte c = t->now[i];
         if (i == query) t->query = at;
-        if (c == '%' && k->unreserved[hex(t->now[i + 1]) << 4 | hex(t->now[i + 2])]) {
+        if (c == '%' && t->k->unreserved[hex(t->now[i + 1]) << 4 | hex(t->now[i + 2])]) {
             c = (byte)(hex(t->now[i + 1]) << 4 | hex(t->now[i + 2]));
             i += 2;
         }
@@ -95,6 +87,14 @@ static void decode_unreserved(const Kernel *k, Trace *t) {
     }
     t->n = at;
     if (query == end) t->query = at;
+}
+
+static void lower_scheme(Trace *t) {
+    for (Py_ssize_t i = 0; i < t->host; i++) t->now[i] = lower(t->now[i]);
+}
+
+static void lower_host(Trace *t) {
+    for (Py_ssize_t i = t->host; i < t->path; i++) t->now[i] = lower(t->now[i]);
 }
 
 /* Remove "." and ".." from the path (RFC 3986 section 5.2.4). */
@@ -122,31 +122,47 @@ static void remove_dots(Trace *t) {
     t->query = at;
 }
 
-/* Remove the port's colon, its zeros, or all of it: three steps. */
-static int change_port(Trace *t, Py_ssize_t host) {
-    const byte *colon = memchr(t->now + host, ':', (size_t)(t->path - host));
-    Py_ssize_t at = colon ? colon - t->now : -1;
-    if (!colon) return 1;
-    if (at + 1 == t->path) {
-        replace(t, at, t->path, "");
-        return note(t, COUNT + NO_COLON);
-    }
-    while (t->now[at + 1] == '0' && at + 2 < t->path) replace(t, at + 1, at + 2, "");
-    if (!note(t, COUNT + NO_ZEROS)) return 0;
-    int secure = host == 8;
-    if (t->path - at == (secure ? 4 : 3) && !memcmp(t->now + at, secure ? ":443" : ":80", secure ? 4 : 3))
-        replace(t, at, t->path, "");
-    return note(t, COUNT + NO_PORT);
+/* Return where the port's colon is, or the path's begin if there is none. */
+static Py_ssize_t colon(const Trace *t) {
+    const byte *found = memchr(t->now + t->host, ':', (size_t)(t->path - t->host));
+    return found ? found - t->now : t->path;
 }
 
+static void drop_colon(Trace *t) {
+    if (colon(t) + 1 == t->path) replace(t, colon(t), t->path, "");
+}
+
+static void drop_zeros(Trace *t) {
+    for (Py_ssize_t at = colon(t) + 1; at + 1 < t->path && t->now[at] == '0';) replace(t, at, at + 1, "");
+}
+
+static void drop_default_port(Trace *t) {
+    const char *port = t->host == 8 ? ":443" : ":80";
+    Py_ssize_t at = colon(t), size = (Py_ssize_t)strlen(port);
+    if (t->path - at == size && !memcmp(t->now + at, port, (size_t)size)) replace(t, at, t->path, "");
+}
+
+static void put_root(Trace *t) {
+    if (t->query == t->path) replace(t, t->path, t->path, "/"), t->path--;
+}
+
+const char *const LOSSLESS[LOSSLESS_COUNT] = {
+    "encode-disallowed", "percent-case", "percent-unreserved", "scheme-case", "host-case",
+    "dot-segments", "empty-port", "port-zeros", "default-port", "empty-path",
+};
+static void (*const lossless[LOSSLESS_COUNT])(Trace *) = { /* what these do, in their order */
+    encode_disallowed, upper_escapes, decode_unreserved, lower_scheme, lower_host,
+    remove_dots, drop_colon, drop_zeros, drop_default_port, put_root,
+};
+
 /* Remove tracking parameters, each with a "&". */
-static void drop_tracking(const Kernel *k, Trace *t) {
+static void drop_tracking(Trace *t) {
     Py_ssize_t at = t->query + 1, end = t->n, field = at;
     int dropped = 0, kept = 0;
     while (field <= end) {
         const byte *stop = memchr(t->now + field, '&', (size_t)(end - field));
         Py_ssize_t next = stop ? stop - t->now : end;
-        if (is_tracking(k, t->now + field, next - field)) {
+        if (is_tracking(t->k, t->now + field, next - field)) {
             dropped = 1;
         } else {
             if (kept++) t->now[at++] = '&';
@@ -159,18 +175,17 @@ static void drop_tracking(const Kernel *k, Trace *t) {
 }
 
 /* Run a rule of practice alone; return 0 if it cannot tell. */
-static int practise(const Kernel *k, Trace *t, int rule) {
-    Py_ssize_t end = t->n;
+static int practise(Trace *t, int rule) {
     if (rule == TRACKING) {
-        if (t->n > t->query + 1) drop_tracking(k, t);
+        if (t->n > t->query + 1) drop_tracking(t);
     } else if (rule == EMPTY_QUERY) {
         if (t->n == t->query + 1) t->n = t->query;
     } else if (!(rule & IN_PASSING)) {
-        if ((end = guess(&k->guesses, rule, t->now, t->path, t->query, t->n)) < 0) return 0;
+        Py_ssize_t end = guess(&t->k->guesses, rule, t->now, t->path, t->query, t->n);
+        if (end < 0) return 0;
         t->n = end;
-        const byte *path = memchr(t->now + 8, '/', (size_t)(end - 8));
+        t->path = (byte *)memchr(t->now + 8, '/', (size_t)(end - 8)) - t->now;
         const byte *query = memchr(t->now, '?', (size_t)end);
-        t->path = path - t->now;
         t->query = query ? query - t->now : end;
     }
     return 1;
@@ -179,36 +194,24 @@ static int practise(const Kernel *k, Trace *t, int rule) {
 /* Run all steps over a URL without a fragment; return 0 if they do not lead to its identity. */
 static int trace(const Kernel *k, const byte *s, Py_ssize_t n, Trace *t) {
     byte identity[ROOM];
-    Py_ssize_t host, end;
+    Py_ssize_t end;
     if (n < 8 || n > fitting(ROOM) || s[n - 1] <= ' ') return 0;
     if ((end = write_url(k, s, n, 1, identity)) < 0) return 0;
-    t->rules = 0, t->used = 0;
+    t->k = k, t->rules = 0, t->used = 0;
     if (end == n && !memcmp(s, identity, (size_t)n)) return 1;
     memcpy(t->now, s, (size_t)n);
     memcpy(t->before, s, (size_t)n);
     t->n = t->was = n;
-    host = s[4] == ':' ? 7 : 8;
-    for (t->path = host; t->path < n && s[t->path] != '/' && s[t->path] != '?'; t->path++) continue;
+    t->host = s[4] == ':' ? 7 : 8;
+    for (t->path = t->host; t->path < n && s[t->path] != '/' && s[t->path] != '?'; t->path++) continue;
     const byte *mark = memchr(s + t->path, '?', (size_t)(n - t->path));
     t->query = mark ? mark - s : n;
-    encode_disallowed(k, t);
-    if (!note(t, COUNT + ENCODED)) return 0;
-    if (memchr(t->now + t->path, '%', (size_t)(t->n - t->path))) {
-        upper_escapes(t);
-        if (!note(t, COUNT + UPPER_ESCAPE)) return 0;
-        decode_unreserved(k, t);
-        if (!note(t, COUNT + DECODED)) return 0;
+    for (int i = 0; i < LOSSLESS_COUNT; i++) {
+        lossless[i](t);
+        if (!note(t, COUNT + i)) return 0;
     }
-    for (Py_ssize_t i = 0; i < host; i++) t->now[i] = lower(t->now[i]);
-    if (!note(t, COUNT + LOWER_SCHEME)) return 0;
-    for (Py_ssize_t i = host; i < t->path; i++) t->now[i] = lower(t->now[i]);
-    if (!note(t, COUNT + LOWER_HOST)) return 0;
-    if (t->query > t->path) remove_dots(t);
-    if (!note(t, COUNT + NO_DOTS) || !change_port(t, host)) return 0;
-    if (t->query == t->path) replace(t, t->path, t->path, "/"), t->path--;
-    if (!note(t, COUNT + ROOT_PATH)) return 0;
-    for (size_t i = 0; i < COUNT; i++)
-        if (k->guesses.rules & RULES[i].rule && !(practise(k, t, RULES[i].rule) && note(t, (int)i))) return 0;
+    for (int i = 0; i < COUNT; i++)
+        if (k->guesses.rules & 1 << i && !(practise(t, 1 << i) && note(t, i))) return 0;
     return t->n == end && !memcmp(t->now, identity, (size_t)end);
 }
 
@@ -244,4 +247,42 @@ static int32_t merging(const Kernel *k, const byte *one, Py_ssize_t n, const byt
     return difference(&traces[0], &traces[1]) | fragment;
 }
 
-#endif
+/* Return the rules that merge a text with another, or with its identity if ``other`` is None. */
+static int32_t merging_of(const Kernel *k, PyObject *one, PyObject *other, Trace traces[2]) {
+    PyObject *given[] = {one, other};
+    const byte *texts[2] = {NULL, NULL};
+    Py_ssize_t sizes[2] = {0, 0};
+    for (int i = 0; i < 2 && given[i] != Py_None; i++) {
+        if (!(texts[i] = bytes_of(given[i], &sizes[i]))) return -1;
+        Py_ssize_t plain = 0;
+        while (PyBytes_CheckExact(given[i]) && plain < sizes[i] && texts[i][plain] < 0x80) plain++;
+        if (!PyBytes_CheckExact(given[i]) || plain == sizes[i]) continue;
+        PyObject *text = PyUnicode_DecodeUTF8((const char *)texts[i], sizes[i], "strict");
+        if (!text) { /* other bytes are escapes to the pipeline, before any rule acts */
+            PyErr_Clear();
+            return -1;
+        }
+        Py_DECREF(text);
+    }
+    return texts[0] ? merging(k, texts[0], sizes[0], texts[1], sizes[1], traces) : -1;
+}
+
+PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "two lists of one length are needed");
+    PyObject *ones = copy_of(args[0]), *others = copy_of(args[1]), *made = NULL;
+    Trace *traces = PyMem_Malloc(2 * sizeof *traces);
+    Py_ssize_t size = ones ? PyTuple_GET_SIZE(ones) : 0;
+    if (!traces) PyErr_NoMemory();
+    else if (ones && others && PyTuple_GET_SIZE(others) != size)
+        PyErr_SetString(PyExc_TypeError, "two lists of one length are needed");
+    else if (ones && others) made = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int32_t));
+    for (Py_ssize_t i = 0; made && i < size; i++) {
+        int32_t rules = merging_of((Kernel *)self, PyTuple_GET_ITEM(ones, i), PyTuple_GET_ITEM(others, i), traces);
+        memcpy(PyBytes_AS_STRING(made) + i * (Py_ssize_t)sizeof rules, &rules, sizeof rules);
+    }
+    PyMem_Free(traces);
+    Py_XDECREF(ones);
+    Py_XDECREF(others);
+    return made;
+}

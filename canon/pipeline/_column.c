@@ -1,10 +1,9 @@
 /* The identities and keys of an Arrow column of texts, written as Arrow's buffers, into memory that the
  * caller allocates: Arrow keeps what it has freed, and Python's bytes would be new pages each time.
  *
- * The results are those of single URLs; _kernel.c includes this file.
+ * The results are those of single URLs.
  */
-#ifndef CANONRY_COLUMN_H
-#define CANONRY_COLUMN_H
+#include "_kernel.h"
 
 typedef struct {
     const byte *data, *offsets, *valid; /* of Arrow; valid is NULL if no value is missing */
@@ -162,7 +161,7 @@ static int write_rows(const Kernel *k, Column *c, Memory *texts, PyObject *funct
 
 /* Return, for an Arrow column of texts: the bytes of their identities and how many these are, the offsets, the
  * keys or None, and a bit for each row that says whether it has them; None if the identities are too long. */
-static PyObject *kernel_column(PyObject *self, PyObject *args) {
+PyObject *kernel_column(PyObject *self, PyObject *args) {
     Py_buffer data, offsets, valid = {0};
     PyObject *given, *function, *otherwise, *made = NULL;
     Memory texts = {0}, ends = {0}, keys = {0}, bits = {0};
@@ -205,5 +204,3 @@ end:
     if (valid.obj) PyBuffer_Release(&valid);
     return made;
 }
-
-#endif

@@ -3,101 +3,15 @@
  * Each function does what a row of canon/rules/table.py does (practice.py, archives.py). It works in
  * place and returns the new end, or -1 if it cannot tell: then the plain pipeline answers.
  */
-#ifndef CANONRY_GUESSES_H
-#define CANONRY_GUESSES_H
+#include "_kernel.h"
 
-#include <Python.h>
-#include <stdint.h>
-#include <string.h>
+enum { MAX_FIELDS = 64 };
 
-typedef unsigned char byte;
-
-enum { ROOM = 4096, MAX_FIELDS = 64, SPARE = 8 };
-
-/* Return how many bytes a text may take: each may be escaped, and eight are stored at a time. */
-static inline Py_ssize_t room_for(Py_ssize_t n) { return 3 * n + SPARE; }
-
-/* Return how long a text may be so that ``room`` bytes are enough for it. */
-static inline Py_ssize_t fitting(Py_ssize_t room) { return (room - SPARE) / 3; }
-
-/* The rules that a kernel can have, in the order of the table. */
-enum {
-    SCHEME_FOLD = 1 << 0,
-    HOST_DOT = 1 << 1,
-    USERINFO = 1 << 2,
-    WWW = 1 << 3,
-    DECODE_ESCAPES = 1 << 4,
-    LETTER_CASE = 1 << 5,
-    ALL_SLASHES = 1 << 6,
-    ARCHIVE_SESSION = 1 << 7,
-    ARCHIVE_ORDER = 1 << 8,
-    TRACKING = 1 << 9,
-    SESSION_ID = 1 << 10,
-    SORTED_QUERY = 1 << 11,
-    EMPTY_QUERY = 1 << 12,
-    DUPLICATE_SLASHES = 1 << 13,
-    INDEX_FILE = 1 << 14,
-    TRAILING_SLASH = 1 << 15,
-    FRAGMENT = 1 << 16,
-    /* No guess acts for these: the kernel leaves such URLs to the pipeline, or did it already. */
-    IN_PASSING = HOST_DOT | USERINFO | TRACKING | EMPTY_QUERY | FRAGMENT,
-    ON_PATHS = DECODE_ESCAPES | LETTER_CASE | ALL_SLASHES | ARCHIVE_SESSION | SESSION_ID |
-               DUPLICATE_SLASHES | INDEX_FILE | TRAILING_SLASH,
-    ON_QUERIES = DECODE_ESCAPES | LETTER_CASE | ARCHIVE_SESSION | ARCHIVE_ORDER | SESSION_ID | SORTED_QUERY,
+const char *const RULES[COUNT] = {
+    "scheme-fold", "host-dot", "userinfo", "www", "decode-escapes", "letter-case", "all-slashes",
+    "archive-session", "archive-order", "tracking", "session-id", "sorted-query", "empty-query",
+    "duplicate-slashes", "index-file", "trailing-slash", "fragment",
 };
-
-static const struct {
-    const char *name;
-    int rule;
-} RULES[] = {
-    {"scheme-fold", SCHEME_FOLD},
-    {"host-dot", HOST_DOT},
-    {"userinfo", USERINFO},
-    {"www", WWW},
-    {"decode-escapes", DECODE_ESCAPES},
-    {"letter-case", LETTER_CASE},
-    {"all-slashes", ALL_SLASHES},
-    {"archive-session", ARCHIVE_SESSION},
-    {"archive-order", ARCHIVE_ORDER},
-    {"tracking", TRACKING},
-    {"session-id", SESSION_ID},
-    {"sorted-query", SORTED_QUERY},
-    {"empty-query", EMPTY_QUERY},
-    {"duplicate-slashes", DUPLICATE_SLASHES},
-    {"index-file", INDEX_FILE},
-    {"trailing-slash", TRAILING_SLASH},
-    {"fragment", FRAGMENT},
-};
-
-typedef struct {
-    const byte *text;
-    Py_ssize_t length;
-} Name;
-
-typedef struct {
-    Name *all; /* few, and unsorted */
-    Py_ssize_t count;
-} Names;
-
-typedef struct {
-    int rules;
-    Names session, index_files;
-    byte path[256], query[256]; /* the characters that RFC 3986 allows there */
-} Guesses;
-
-static inline int hex(byte c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 32;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static inline byte lower(byte c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
-
-static Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
-    static const char digits[] = "0123456789ABCDEF";
-    out[at] = '%', out[at + 1] = digits[c >> 4], out[at + 2] = digits[c & 15];
-    return at + 3;
-}
 
 /* Decode escapes, also those that decoding produces; escape again what is not allowed. */
 static Py_ssize_t decode(const byte *allowed, byte *s, Py_ssize_t n) {
@@ -305,9 +219,7 @@ static Py_ssize_t www(const byte *s, Py_ssize_t n) {
     return again > end && again + 1 < n ? end : 0;
 }
 
-/* Apply these rules to a URL that ends at ``end``; its path is from ``path`` to ``query``. Return
- * the new end, or -1. The origin is "http://" or "https://", a host, and perhaps a port. */
-static Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
+Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
     int dropped = 0;
     if (end > query && rules & ON_QUERIES) {
         Py_ssize_t length = guess_query(g, rules, out + query + 1, end - query - 1, &dropped);
@@ -337,5 +249,3 @@ static Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path,
     }
     return end;
 }
-
-#endif
