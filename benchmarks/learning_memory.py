@@ -174,7 +174,7 @@ class _Recorded:
         source, to = ((found, _MAKE(found)) for found in (url, target))
         row = self.store.admit([_candidate(*source)], self._now)[0].row
         hop = Hop("redirect", 301, _candidate(*to)._replace(hops=1, source=row))
-        self._write([Outcome(Queued(row, url, 1, 0, 0), State.REDIRECTED, hops=(hop,))])
+        self._write([Outcome(Queued(row, url, 1, 0, 0), State.REDIRECTED, leads=(hop,))])
         self.record([(target, target.encode())])
 
     def active(self) -> list[LearnedRule]:

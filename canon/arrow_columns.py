@@ -1,17 +1,22 @@
-"""Arrow columns through the compiled kernel, in threads: no Python object for each URL."""
+"""Arrow columns through the compiled kernel, in threads: no Python object for each URL.
+
+Learned rules and SURTs need one for each URL of a site that has rules, and for each site.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from canonry.canon.learned import site_in
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
-from canonry.canon.pipeline.keys import KEY_BYTES
+from canonry.canon.pipeline.keys import KEY_BYTES, Spelling
+from canonry.canon.pipeline.rewriting import rewrite_many
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS = frozenset({"identity", "key", "reason"})  # those made here
+COLUMNS = frozenset({"identity", "key", "surt", "reason"})  # those made here
 _ROWS = 16_384  # in the kernel at once
 # What the plain pipeline makes of one URL: its identity, its key, and the reason to refuse it.
 PlainRow = Callable[[str | bytes], tuple[str | None, bytes | None, str | None]]
@@ -25,10 +30,10 @@ def kernel_columns(
     It works in as many threads as pyarrow does (``pyarrow.cpu_count()``).
 
     Args:
-        make: the policy's canonicalizer.
+        make: of a policy, and perhaps of learned rules.
         chunk: texts or bytes.
         wanted: names from `COLUMNS`.
-        row: called for each URL that the kernel leaves to the plain pipeline.
+        row: called for each URL that the kernel leaves to the plain pipeline, without the rules.
 
     Raises:
         OverflowError: the identities of some rows are gigabytes.
@@ -36,9 +41,9 @@ def kernel_columns(
     import pyarrow as pa  # noqa: PLC0415 - optional
 
     kinds = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
-    if make.native is None or chunk.type not in kinds:
+    if make.without_rules.native is None or chunk.type not in kinds:
         return None
-    part = _Part(make.native.column, wanted, row, is_wide=chunk.type in kinds[2:])
+    part = _Part(make, wanted, row, is_wide=chunk.type in kinds[2:])
     parts = [chunk.slice(start, _ROWS) for start in range(0, len(chunk), _ROWS)]
     return _in_threads(part, parts, min(len(parts), pa.cpu_count()))
 
@@ -58,14 +63,11 @@ class _Part:
     """Makes the columns of some rows."""
 
     def __init__(
-        self,
-        column: Callable[..., Any],
-        wanted: Sequence[str],
-        row: PlainRow,
-        *,
-        is_wide: bool,
+        self, make: Canonicalizer, wanted: Sequence[str], row: PlainRow, *, is_wide: bool
     ) -> None:
-        self._column = column
+        assert make.without_rules.native is not None  # noqa: S101 - checked by the caller
+        self._make = make
+        self._column: Callable[..., Any] = make.without_rules.native.column
         self._wanted = wanted
         self._row = row
         self._is_wide = is_wide
@@ -92,14 +94,83 @@ class _Part:
         if made is None:
             message = f"the identities of {count:,} URLs are gigabytes; give fewer at once"
             raise OverflowError(message)
-        identities, size, ends, keys, bits = made
-        identities.resize(size, shrink_to_fit=size < identities.size // 2)
-        columns: dict[str, Callable[[], Any]] = {
-            "identity": lambda: pa.Array.from_buffers(pa.string(), count, [bits, ends, identities]),
-            "key": lambda: pa.Array.from_buffers(pa.binary(KEY_BYTES), count, [bits, keys]),
-            "reason": lambda: _reasons(pa, reasons, count),
-        }
-        return [columns[name]() for name in self._wanted]
+        texts, size, ends, keys, bits = made
+        texts.resize(size, shrink_to_fit=size < texts.size // 2)
+        identities = pa.Array.from_buffers(pa.string(), count, [bits, ends, texts])
+        columns = {"identity": identities}
+        if with_keys:
+            columns["key"] = pa.Array.from_buffers(pa.binary(KEY_BYTES), count, [bits, keys])
+        if self._make.rules is not None:
+            columns = _with_rules(self._make, columns)
+        if "reason" in self._wanted:
+            columns["reason"] = _reasons(pa, reasons, count)
+        if "surt" in self._wanted:
+            columns["surt"] = surts(self._make, columns["identity"])
+        return [columns[name] for name in self._wanted]
+
+
+def _with_rules(make: Canonicalizer, columns: "dict[str, pa.Array]") -> "dict[str, pa.Array]":
+    """Return identities and their keys after learned rules; only sites with rules are read."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+
+    identities, rules = columns["identity"], make.rules
+    assert rules is not None  # noqa: S101 - checked by the caller
+    authorities, _paths = split_web(identities)
+    sites = [site_in(f"http://{text}") for text in authorities.dictionary.to_pylist()]
+    has_rules = pa.array([bool(rules.steps_on(site)) for site in sites], pa.bool_())
+    places = pc.indices_nonzero(has_rules.take(authorities.indices))
+    texts = identities.take(places).to_pylist()
+    rewritten = {
+        place: new
+        for place, new in zip(
+            places.to_pylist(), rewrite_many(rules, make.without_rules, texts), strict=True
+        )
+        if new is not None
+    }
+    if not rewritten:
+        return columns
+    news = {
+        "identity": [new.identity for new in rewritten.values()],
+        "key": [new.key for new in rewritten.values()],
+    }
+    is_new = pa.array([row in rewritten for row in range(len(identities))], pa.bool_())
+    return {
+        name: pc.replace_with_mask(column, is_new, pa.array(news[name], column.type))
+        for name, column in columns.items()
+    }
+
+
+def surts(make: Canonicalizer, identities: "pa.Array") -> "pa.Array":
+    """Return the SURTs of identities that a policy made; each authority is reversed only once."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+
+    authorities, paths = split_web(identities)
+    heads = [make.surt_of(f"http://{text}/") for text in authorities.dictionary.to_pylist()]
+    before = pa.array(heads, pa.string()).take(authorities.indices)
+    joined = pc.binary_join_element_wise(before, paths, "")
+    left = pc.is_null(joined)  # other schemes, and missing URLs
+    if make.spelling is not Spelling.PLAIN:
+        left = pc.or_(left, pc.match_substring_regex(identities, "[%&]").fill_null(fill_value=True))
+    left = pc.and_(left, pc.is_valid(identities))
+    texts = identities.filter(left).to_pylist()
+    return pc.replace_with_mask(joined, left, pa.array(map(make.surt_of, texts), pa.string()))
+
+
+def split_web(identities: "pa.Array") -> "tuple[pa.DictionaryArray, pa.Array]":
+    """Return the authorities of http and https URLs, and what follows the slash after them.
+
+    Both are null for all others.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+
+    is_web = pc.or_(pc.starts_with(identities, "http://"), pc.starts_with(identities, "https://"))
+    parts = pc.split_pattern(
+        pc.if_else(is_web, identities, pa.scalar(None, pa.string())), "/", max_splits=3
+    )
+    return pc.list_element(parts, 2).dictionary_encode(), pc.list_element(parts, 3)
 
 
 def _reasons(pa: Any, reasons: dict[int, str | None], count: int) -> Any:  # noqa: ANN401 - no types

@@ -10,6 +10,7 @@ from canonry.canon import arrow_columns
 from canonry.canon.api import compiled
 from canonry.canon.arguments import check_several, check_text
 from canonry.canon.errors import InvalidURL
+from canonry.canon.learned import RuleSet
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.pipeline.keys import KEY_BYTES
 from canonry.canon.policies.policy import Policy
@@ -41,6 +42,7 @@ def canonicalize(
     urls: object,
     *,
     policy: str | Policy = "web",
+    rules: RuleSet | None = None,
     base: str | None = None,
     columns: Sequence[str] = ("identity", "key", "reason"),
 ) -> "Columns | pa.Table":
@@ -50,11 +52,12 @@ def canonicalize(
         urls: a list or other iterable of str, bytes or None; a NumPy array of them; or an object
             with Arrow's C interface: a pyarrow array, or a pandas, Polars or DuckDB column.
         policy: a preset's name, or a policy.
+        rules: learned ones, to run after the policy's.
         base: an absolute URL to resolve all of them against.
         columns: which to make: ``url`` (to request), ``identity``, ``key`` (16 bytes), ``surt``,
             ``reason``.
 
-    Of Arrow data, the identities, keys and reasons are made in as many threads as pyarrow has
+    Of Arrow data, all columns but ``url`` are made in as many threads as pyarrow has
     (``pyarrow.cpu_count()``).
 
     Returns:
@@ -63,6 +66,7 @@ def canonicalize(
 
     Raises:
         PolicyError: the policy does not exist.
+        RulesError: the rules were learned under another policy.
         ValueError: a column does not exist.
         MissingExtraError: for Arrow data, if pyarrow is not installed.
         OverflowError: the identities of 16,384 rows of Arrow data are gigabytes.
@@ -78,7 +82,7 @@ def canonicalize(
     if unknown := [name for name in columns if name not in Columns._fields]:
         message = f"no column {unknown[0]!r}; allowed: {', '.join(Columns._fields)}"
         raise ValueError(message)
-    make = compiled(policy)
+    make = compiled(policy) if rules is None else Canonicalizer(policy, rules)
     if hasattr(urls, "__arrow_c_array__") or hasattr(urls, "__arrow_c_stream__"):
         return _arrow_table(make, urls, base, columns)
     if type(urls).__module__ == "numpy":
@@ -192,7 +196,7 @@ def _arrow_table(
     batches = []
     for chunk in pa.chunked_array(urls).chunks:
         quick = arrow_columns.COLUMNS.issuperset(wanted) and base is None
-        facts = partial(_facts, make)
+        facts = partial(_facts, make.without_rules)
         parts = arrow_columns.kernel_columns(make, chunk, wanted, facts) if quick else None
         if parts is not None:
             batches += [pa.record_batch(part, schema=schema) for part in parts]

@@ -55,14 +55,14 @@ class Lookup:
         Raises:
             InvalidURL: if it is not a URL.
         """
-        plain = self._plain.explain(url, base)
-        found = Canonical(plain.url, plain.identity, plain.key)
+        by_policy = self._plain.explain(url, base)
+        found = Canonical(by_policy.url, by_policy.identity, by_policy.key)
         identity, seen = self._end(found)
         by_rules = self._learned.explain(url, base)
         if seen is None or by_rules.identity == identity:  # rules alone lead there
             return by_rules
-        steps = list(plain.steps)
-        before = plain.identity
+        steps = list(by_policy.steps)
+        before = by_policy.identity
         for step in seen.steps:  # each step of a trace leads from identity to identity
             after = self._plain.identity(step.to)
             steps.append(_change(step, before, after))
@@ -70,22 +70,23 @@ class Lookup:
         steps += self._learned.follow(before).trace()
         return Trace(
             text=to_text(url),
-            policy=plain.policy,
-            url=plain.url,
+            policy=by_policy.policy,
+            url=by_policy.url,
             identity=identity,
             key=self._plain.key_of(identity),
             steps=tuple(steps),
         )
 
-    def _end(self, plain: Canonical) -> tuple[str, EquivalenceClass | None]:
+    def _end(self, canonical: Canonical) -> tuple[str, EquivalenceClass | None]:
         """Return the identity that a URL leads to, and the class of its own row, if it has one."""
-        by_rules = self._learned.follow(plain.identity).identity
-        for key in dict.fromkeys((plain.key, self._plain.key_of(by_rules))):
+        by_rules = self._learned.follow(canonical.identity).identity
+        for key in dict.fromkeys((canonical.key, self._plain.key_of(by_rules))):
             for row in rows_of_keys(self._connection, [key]).values():
-                found = self._equivalences.representative(row)
-                if found.steps:
-                    end = self._plain.identity(found.url)
-                    return self._learned.follow(end).identity, found if key == plain.key else None
+                seen = self._equivalences.representative(row)
+                if seen.steps:
+                    end = self._plain.identity(seen.url)
+                    of_own_row = seen if key == canonical.key else None
+                    return self._learned.follow(end).identity, of_own_row
         return by_rules, None
 
 

@@ -99,14 +99,15 @@ def canonicalizer(
         return Canonicalizer(find_policy(policy or DEFAULT_POLICY))
     rules = read_rules(rules_file)
     name = policy or rules.policy.partition("/")[0]
-    found = find_policy(of_version(name, rules.policy))
-    rules.check_policy(found.label)
-    if newer := newer_version(found):
+    chosen_policy = find_policy(of_version(name, rules.policy))
+    rules.check_policy(chosen_policy.label)
+    if newer := newer_version(chosen_policy):
         notify(
-            f"canonry: {rules_file}: its rules are of policy {found.label}; {newer} is the current "
-            "version. Rules of that version come from a store that 'canonry upgrade' has changed"
+            f"canonry: {rules_file}: its rules are of policy {chosen_policy.label}; {newer} is "
+            "the current version. Rules of that version come from a store that 'canonry upgrade' "
+            "has changed"
         )
-    return Canonicalizer(found, rules)
+    return Canonicalizer(chosen_policy, rules)
 
 
 def newer_version(policy: Policy) -> str:

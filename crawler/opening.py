@@ -14,7 +14,7 @@ from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_ve
 from canonry.storage import Store, StoreError
 from canonry.storage.facts import another_policy, recorded_policy
 from canonry.storage.reading import report
-from canonry.storage.sql.engine import read_url, shown
+from canonry.storage.sql.engine import read_url, without_password
 from canonry.storage.sql.sqlite_engine import file_of
 
 
@@ -46,16 +46,17 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
     if made is None:
         return find_policy(policy or DEFAULT_POLICY)
     try:
-        found = policy_of_label(made, policy)
+        store_policy = policy_of_label(made, policy)
     except StoreError as error:
-        raise StoreError(f"store {shown(store)}: {error}") from None
-    if newer := newer_version(found):
+        raise StoreError(f"store {without_password(store)}: {error}") from None
+    if newer := newer_version(store_policy):
         notify(
-            f"canonry: store {shown(store)}: its keys are of policy {found.label}, and so are new "
-            f"ones; {newer} is the current version. To change all of them: canonry upgrade "
-            f"--policy {found.name} --store {shown(store)}"
+            f"canonry: store {without_password(store)}: its keys are of policy "
+            f"{store_policy.label}, and so are new ones; {newer} is the current version. "
+            "To change all of them: canonry upgrade "
+            f"--policy {store_policy.name} --store {without_password(store)}"
         )
-    return found
+    return store_policy
 
 
 def policy_for_rules(

@@ -28,7 +28,7 @@ from canonry.storage.policy_change import (
     change,
     forecast,
 )
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
 
 _Progress = Callable[[int, int], None]
@@ -42,7 +42,7 @@ def made_under(store: str) -> str:
     """
     found = recorded_policy(store)
     if found is None:
-        raise StoreError(f"store {shown(store)}: there is no store that can be read")
+        raise StoreError(f"store {without_password(store)}: there is no store that can be read")
     return found
 
 

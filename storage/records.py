@@ -15,6 +15,7 @@ FIRST = -1  # the settings put it first
 QUESTION = -2  # its answer decides what a learned rule is worth
 TARGET = -4  # another URL has redirected to it, or it tests a rule: so no rule may hold it
 
+LONGEST_WAIT = 86_400.0  # seconds; no URL and no host has to wait longer, whatever its server asks
 
 # Reasons for which people hold URLs, whatever the settings are.
 HOST_BLOCKED = "host-blocked"
@@ -116,7 +117,7 @@ class Outcome(NamedTuple):
     state: State
     reason: str | None = None
     page: Page | None = None
-    hops: tuple[Hop, ...] = ()
+    leads: tuple[Hop, ...] = ()  # redirects, and the canonical link
     links: tuple[Candidate, ...] = ()
     retry_at: float | None = None  # seconds since 1970
     hsts: bool = False  # the host asked for https, over https (RFC 6797)
@@ -126,7 +127,8 @@ class Outcome(NamedTuple):
     not_before: float = 0.0  # the host wants no earlier request; seconds since 1970
     elapsed: float | None = None  # seconds that the host's last answer took
     detail: str | None = None  # of the reason, for people
-    asked: bool = True  # False if no request was sent: the answer was known from another URL's
+    # False if no request was sent: the answer was known from another URL's.
+    was_requested: bool = True
     # How many further links lead to URLs that the store is known to have, by the rules that merge
     # a link's spelling with its URL's first one; "" if both are equal.
     known: Mapping[str, int] = NO_LINKS
@@ -171,13 +173,13 @@ class RecordedOutcome(NamedTuple):
     """An outcome with the store's admissions."""
 
     outcome: Outcome
-    admissions: Sequence[Admission]  # first of its hops' targets, then of its links
+    admissions: Sequence[Admission]  # first of its leads' targets, then of its links
     late: bool = False  # the URL stays as an earlier outcome left it: only links count
 
     @property
     def led(self) -> Iterator[tuple[Hop, Admission]]:
         """Where the URL leads, with the admissions."""
-        return zip(self.outcome.hops, self.admissions, strict=False)
+        return zip(self.outcome.leads, self.admissions, strict=False)
 
 
 def is_detour(hop: Hop, outcome: Outcome) -> bool:

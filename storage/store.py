@@ -222,14 +222,19 @@ class Store:
         if self.host_budget is not None:
             names = {candidate.host for candidate in candidates}.difference(targets)
             if refused := budgets.countless(connection, names, self.host_budget):
-                kept = [one for one in candidates if one.host not in refused]
-                link = next(redact(one.url) for one in candidates if one.host in refused)
+                kept = [candidate for candidate in candidates if candidate.host not in refused]
+                link = next(
+                    redact(candidate.url) for candidate in candidates if candidate.host in refused
+                )
                 tally = pages.Tally()
                 tally.add(self.host_budget.reason, link, count=len(candidates) - len(kept))
                 pages.put_refusals(connection, tally)
-                spared = {one.host for one in kept}
+                spared = {candidate.host for candidate in kept}
                 admitted = iter(self.admit_in(connection, kept, now, targets=spared))
-                return [_REFUSED if one.host in refused else next(admitted) for one in candidates]
+                return [
+                    _REFUSED if candidate.host in refused else next(admitted)
+                    for candidate in candidates
+                ]
         admissions = urls.admit(
             *(connection, self.seen, candidates, now),
             *(self.rules, self.budgets_of, self.host_budget),
@@ -249,7 +254,7 @@ class Store:
             now: seconds since 1970.
 
         Returns:
-            For each outcome the admissions: first of its hops' targets, then of its links.
+            For each outcome the admissions: first of its leads' targets, then of its links.
         """
         with self.claiming() as connection:
             return [list(one.admissions) for one in self.record_in(connection, outcomes, now)]
@@ -278,9 +283,9 @@ class Store:
         Returns:
             The outcomes in their order, with the admissions.
         """
-        given = [[*(target_of(hop, o) for hop in o.hops), *o.links] for o in outcomes]
+        given = [[*(target_of(hop, o) for hop in o.leads), *o.links] for o in outcomes]
         flat = [candidate for group in given for candidate in group]
-        targets = {hop.target.host for o in outcomes for hop in o.hops}
+        targets = {hop.target.host for o in outcomes for hop in o.leads}
         answers = iter(self.admit_in(connection, flat, now, targets=targets))
         admissions = [[next(answers) for _ in group] for group in given]
         first = acknowledge(connection, outcomes, now)

@@ -121,7 +121,7 @@ def _of_1738(uchar: str, host: str, port: str) -> dict[str, _Shape]:
     x_char = _any_of(uchar + ";/?:@&=")
     selected = rf"(?:(?!%0[9AaDd]){x_char})"  # a selector holds no tab and no line break
     searched = rf"(?:(?!%09){h_segment})*+"
-    plain = rf"{_any_of(uchar)}*+"
+    uchars = rf"{_any_of(uchar)}*+"
     field = rf"{_any_of(uchar + '?:@&')}*+"
     login = rf"{_any_of(uchar + ';&=')}*+(?::{_any_of(uchar + ';&=')}*+)?"
     path = rf"/{segment}*+(?:/{segment}*+)*+"
@@ -140,7 +140,7 @@ def _of_1738(uchar: str, host: str, port: str) -> dict[str, _Shape]:
         "news": _Shape(rf"(?:\*|{article}|{group})"),
         "nntp": at_server(rf"/{group}(?:/[0-9]++)?"),
         "telnet": at_server("/?", login),
-        "wais": at_server(rf"/{plain}(?:\?{h_segment}*+|/{plain}/{plain})?"),
+        "wais": at_server(rf"/{uchars}(?:\?{h_segment}*+|/{uchars}/{uchars})?"),
         "prospero": at_server(rf"{path}(?:;{field}={field})*+"),
         ANY: _Shape(rf"{x_char}*+"),  # a server has no grammar of its own here
         FRAGMENT: _Shape("(?!)"),  # no fragment is part of a URL

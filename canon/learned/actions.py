@@ -91,18 +91,18 @@ def set_final_slash(parts: Parts, rewrite: Rewrite) -> Parts:
 
 def drop_parameter(parts: Parts, rewrite: Rewrite) -> Parts:
     """Remove a parameter, if the others are those in ``beside``, with its values if it has any."""
-    given, old = parts.query, rewrite.old
-    if not given or old not in given:
+    query_text, old = parts.query, rewrite.old
+    if not query_text or old not in query_text:
         return parts
-    if "&" not in given:
-        if query.name(given) != old or rewrite.beside:
+    if "&" not in query_text:
+        if query.name(query_text) != old or rewrite.beside:
             return parts
         return parts.with_query(None)
-    names = query.names(given)
+    names = query.names(query_text)
     others = tuple(sorted({*names} - {old}))
     if old not in names or others != tuple(map(query.name, rewrite.beside)):
         return parts
-    fields = zip(query.fields(given), names, strict=True)
+    fields = zip(query.fields(query_text), names, strict=True)
     rest = [field for field, name in fields if name != old]
     if any("=" in one and one not in rest for one in rewrite.beside):
         return parts

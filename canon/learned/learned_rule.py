@@ -73,16 +73,16 @@ def decode(text: str | bytes, source: str) -> tuple[Iterator[LearnedRule], str]:
             when the iterator reaches it.
     """
     try:
-        given = msgspec.json.decode(text)
+        document = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RulesError(f"{source}: not JSON: {error}; 'canonry rules export' writes it") from None
-    if not isinstance(given, dict) or given.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise RulesError(f"{source}: no rules: key 'format' has to be {FORMAT!r}")
-    if given.get("version") != VERSION:
+    if document.get("version") != VERSION:
         raise RulesError(f"{source}: key 'version': this program reads version {VERSION}")
-    if unknown := given.keys() - set(_KEYS):
+    if unknown := document.keys() - set(_KEYS):
         raise RulesError(f"{source}: no key {min(unknown)!r}; allowed: {', '.join(_KEYS)}")
-    policy, rules = given.get("policy"), given.get("rules")
+    policy, rules = document.get("policy"), document.get("rules")
     if not isinstance(policy, str) or not isinstance(rules, list):
         raise RulesError(f"{source}: 'policy' has to be a text such as 'web/1', 'rules' a list")
     return _rules(rules, source), policy

@@ -31,8 +31,8 @@ def _name(rewrite: Rewrite) -> str:
     return f"rule {rewrite.id} ({rewrite.family} on {rewrite.host})"
 
 
-def _fault(rule: LearnedRule, source: str) -> str | None:
-    """Return what is wrong with a rule, as `fault` does.
+def _fault_or_type_error(rule: LearnedRule, source: str) -> str | None:
+    """Return what `validate.fault` does, but name ``source`` if a wrong type makes that fail.
 
     Raises:
         TypeError: a field has a wrong type, which rules from files never have.
@@ -111,7 +111,7 @@ class RuleSet:
                 raise wrong_type("a rule", rule, "a LearnedRule")
         self.active = tuple(rule for rule in self.rules if rule.state == "active")
         for rule in self.rules:
-            if wrong := _fault(rule, source):
+            if wrong := _fault_or_type_error(rule, source):
                 raise RulesError(f"{source}: {_name(rule)}: {wrong}")
         _check_circles(self.active, source)
         self._own = _by_host(self.active)
@@ -132,7 +132,7 @@ class RuleSet:
         by_id = {rule.id: rule for rule in changed}
         sites = {rule.host for rule in by_id.values()}
         for rule in by_id.values():
-            if wrong := _fault(rule, self._source):
+            if wrong := _fault_or_type_error(rule, self._source):
                 raise RulesError(f"{self._source}: {_name(rule)}: {wrong}")
         kept = [rule for rule in self.rules if rule.host not in sites or rule.id not in by_id]
         rules = (*kept, *by_id.values())
@@ -175,13 +175,13 @@ class RuleSet:
         """Return the active rules that cover a site, in the order in which they run."""
         if site not in self._own and not self.wide:
             return ()
-        found = self._on.get(site)
-        if found is None:
-            found = tuple(sorted(self._find(site), key=lambda r: (ORDER[r.family], r.rewrite)))
+        rules = self._on.get(site)
+        if rules is None:
+            rules = tuple(sorted(self._find(site), key=lambda r: (ORDER[r.family], r.rewrite)))
             if len(self._on) >= _CACHED_SITES:
                 self._on.clear()
-            self._on[site] = found
-        return found
+            self._on[site] = rules
+        return rules
 
     def steps_on(self, site: str) -> tuple[RuleStep, ...]:
         """Return what the active rules that cover a site do, in the order in which they run."""

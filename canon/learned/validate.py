@@ -65,13 +65,13 @@ def _following(
 ) -> set[Rewrite]:
     """Return the other rewrites that may change the result of a rewrite."""
     if FAMILIES[rewrite.family].moves_host:
-        found = {o for o in by_host.get(rewrite.new, ()) if FAMILIES[o.family].moves_host}
+        following = {o for o in by_host.get(rewrite.new, ()) if FAMILIES[o.family].moves_host}
     else:
         near = moving if rewrite.subdomains else by_host[rewrite.host]
-        found = {
+        following = {
             o for o in near if not FAMILIES[o.family].moves_host and _overlap(rewrite.new, o.old)
         }
-    return found - {rewrite}
+    return following - {rewrite}
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -73,7 +73,7 @@ class Canonicalizer:
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)
-        self._spelling = _spelling(self.policy)
+        self.spelling = _spelling(self.policy)
         self._recognize = recognizer(self.policy)
         self.native = kernel(self.policy, Canonical)  # None where it cannot be used
         self._without_rules: Canonicalizer | None = None
@@ -105,19 +105,19 @@ class Canonicalizer:
         if self._without_rules is not None:
             return self._with_rules(self._without_rules(url, base))
         if self.native is not None:
-            found = self.native.canonical(url) if base is None else self.native.canonical(url, base)
-            if found is not None:
-                return found
+            form = self.native.canonical(url) if base is None else self.native.canonical(url, base)
+            if form is not None:
+                return form
         text = url if isinstance(url, str) else to_text(url)
-        known = self._recognize(text) if base is None else None
-        if known is None:
+        url_and_identity = self._recognize(text) if base is None else None
+        if url_and_identity is None:
             read = self._read(to_text(text), base)
             if base is not None and self.native is not None:  # it could not resolve the reference
-                found = self.native.canonical(read)
-                if found is not None:
-                    return found
-            known = self._recognize(read) or (self._request(read), self._identify(read))
-        return Canonical(*known, self._key(known[1]))
+                form = self.native.canonical(read)
+                if form is not None:
+                    return form
+            url_and_identity = self._recognize(read) or (self._request(read), self._identify(read))
+        return Canonical(*url_and_identity, self._key(url_and_identity[1]))
 
     def identity(self, url: str | bytes, base: str | None = None) -> str:
         """Return only what to compare, as text; faster than `__call__` if no key is needed.
@@ -132,11 +132,11 @@ class Canonicalizer:
             if identity is not None:
                 return identity
         text = url if isinstance(url, str) else to_text(url)
-        known = self._recognize(text) if base is None else None
-        if known is None:
+        url_and_identity = self._recognize(text) if base is None else None
+        if url_and_identity is None:
             read = self._read(to_text(text), base)
-            known = self._recognize(read) or (read, self._identify(read))
-        return known[1]
+            url_and_identity = self._recognize(read) or (read, self._identify(read))
+        return url_and_identity[1]
 
     def key_of(self, identity: str) -> bytes:
         """Return the key of an identity that this policy made."""
@@ -172,7 +172,7 @@ class Canonicalizer:
     def surt_of(self, identity: str) -> str:
         """Return the SURT of an identity that this policy made."""
         check_text("an identity", identity)
-        return surt_of(identity, self._spelling)
+        return surt_of(identity, self.spelling)
 
     def plain(self, url: str | bytes, base: str | None = None) -> Canonical:
         """Do what `__call__` does, without fast paths: their oracle in the tests."""

@@ -49,14 +49,16 @@ def kernels_rules(
     kernel = canonicalizer.without_rules.native
     if kernel is None:
         return [None] * len(spellings)
-    found = [_names(rules) for rules in memoryview(kernel.merging(spellings, same_as)).cast("i")]
+    rule_names = [
+        _names(rules) for rules in memoryview(kernel.merging(spellings, same_as)).cast("i")
+    ]
     if canonicalizer.rules is None:
-        return found
+        return rule_names
     # Learned rules change equal identities in the same way, so they have merged nothing.
     ends = zip(kernel.identities(spellings), kernel.identities(same_as), strict=True)
     return [
         names if one is not None and one == other else None
-        for names, (one, other) in zip(found, ends, strict=True)
+        for names, (one, other) in zip(rule_names, ends, strict=True)
     ]
 
 
@@ -71,14 +73,14 @@ def _names(rules: int) -> str | None:
 
 def traced_rules(canonicalizer: Canonicalizer, spelling: str, same_as: str) -> str:
     """Do what `merging_rules` does, by two traces: its oracle in the tests."""
-    one, other = spelling, same_as
+    text, other = spelling, same_as
     names: tuple[str, ...] = ()
     if "fragment" in canonicalizer.policy.practice:  # other changes in it do not count
-        (one, _, here), (other, _, there) = one.partition("#"), other.partition("#")
+        (text, _, here), (other, _, there) = text.partition("#"), other.partition("#")
         names = ("fragment",) if here != there else ()
-    if one != other:
+    if text != other:
         try:
-            names = (*merged_by(canonicalizer.explain(one), canonicalizer.explain(other)), *names)
+            names = (*merged_by(canonicalizer.explain(text), canonicalizer.explain(other)), *names)
         except InvalidURL:  # pragma: no cover - both were canonicalized before
             return ""
     return " + ".join(names)

@@ -10,9 +10,9 @@ from canonry.canon.syntax import Parts
 if TYPE_CHECKING:
     from canonry.canon.pipeline.canonicalizer import Canonicalizer
 
-_FEW = 3  # up to so many parameter rules of a site are tried one by one
+_FEW = 3  # up to this many parameter rules of a site are tried one by one
 _AUTHORITY = len("https://")  # it begins no later than here
-_WORTHWHILE = 3  # from so many identities on, preparing the steps of their sites saves time
+_WORTHWHILE = 3  # from this many identities on, preparing the steps of their sites saves time
 
 
 class Rewritten(NamedTuple):
@@ -25,7 +25,7 @@ class Rewritten(NamedTuple):
 
 
 def rewrite_many(
-    rules: RuleSet, canonicalizer: "Canonicalizer", plain: Sequence[str]
+    rules: RuleSet, canonicalizer: "Canonicalizer", identities: Sequence[str]
 ) -> list[Rewritten | None]:
     """Apply rules to identities; return None for those that they do not change.
 
@@ -35,14 +35,14 @@ def rewrite_many(
     Args:
         rules: the active ones are applied.
         canonicalizer: made the identities, without learned rules.
-        plain: the identities.
+        identities: some texts.
     """
-    if len(plain) < _WORTHWHILE:
-        return [followed(rules, canonicalizer, one) for one in plain]
+    if len(identities) < _WORTHWHILE:
+        return [followed(rules, canonicalizer, identity) for identity in identities]
     changed: dict[int, tuple[str, tuple[str, ...]]] = {}  # by place
-    for steps, places in _by_site(rules, plain):
+    for steps, places in _by_site(rules, identities):
         for place in places:
-            text, ids = _applied(steps, plain[place])
+            text, ids = _applied(steps, identities[place])
             if ids:
                 changed[place] = text, ids
     forms = forms_of(canonicalizer, [text for text, _ids in changed.values()])
@@ -53,15 +53,15 @@ def rewrite_many(
         for place in places
         if is_marked([step for _number, step in steps.of(made[place])], made[place])
     }
-    found: list[Rewritten | None] = [None] * len(plain)
+    rewritten: list[Rewritten | None] = [None] * len(identities)
     for number, ((place, (_text, ids)), form) in enumerate(
         zip(changed.items(), forms, strict=True)
     ):
         if number in doubtful:
-            found[place] = followed(rules, canonicalizer, plain[place])
+            rewritten[place] = followed(rules, canonicalizer, identities[place])
         else:
-            found[place] = Rewritten(form.identity, form.key, ids, plain[place])
-    return found
+            rewritten[place] = Rewritten(form.identity, form.key, ids, identities[place])
+    return rewritten
 
 
 def with_rules(
@@ -96,15 +96,15 @@ def by_start(identities: Sequence[str]) -> dict[str, list[int]]:
 
     An identity without a path is grouped by its whole text.
     """
-    found: dict[str, list[int]] = {}
+    places_by_start: dict[str, list[int]] = {}
     start, end, places = "", 0, list[int]()
     for place, identity in enumerate(identities):
         if not end or not identity.startswith(start):  # mostly it is on the same site
             end = identity.find("/", _AUTHORITY) + 1
             start = identity[:end] or identity
-            places = found.setdefault(start, [])
+            places = places_by_start.setdefault(start, [])
         places.append(place)
-    return found
+    return places_by_start
 
 
 class _StepsByNames:

@@ -31,22 +31,22 @@ def fault_in(key: str, value: object, kind: object) -> str | None:
     return None
 
 
-def fault_among(given: Mapping[str, Any], struct: type[msgspec.Struct]) -> str | None:
+def fault_among(values: Mapping[str, Any], struct: type[msgspec.Struct]) -> str | None:
     """Return the first fault in the keys and values for a struct, in words; None if all is right.
 
     Args:
-        given: the keys and values of a file.
+        values: those of a file, by key.
         struct: its fields are the keys that are allowed.
     """
     hints = get_type_hints(struct, include_extras=True)
     fields = inspect.type_info(struct).fields  # type: ignore[attr-defined]  # it is a StructType
     kinds = {field.encode_name: hints[field.name] for field in fields}
-    for key, value in given.items():
+    for key, value in values.items():
         if key not in kinds:
             return unknown("key", key, kinds)
         if fault := fault_in(key, value, kinds[key]):
             return f"{key}: {fault}"
-    missing = [f.encode_name for f in fields if f.required and f.encode_name not in given]
+    missing = [f.encode_name for f in fields if f.required and f.encode_name not in values]
     if not missing:
         return None
     return f"the key {missing[0]} is missing; allowed are {', '.join(kinds)}"

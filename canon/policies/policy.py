@@ -111,11 +111,11 @@ def fault_of(policy: Policy) -> tuple[str, str] | None:
 
 def differences(base: Policy, policy: Policy) -> dict[str, tuple[list[str], list[str]]]:
     """Return, by key, what a policy adds to its base and what it leaves out."""
-    found: dict[str, tuple[list[str], list[str]]] = {}
+    changes: dict[str, tuple[list[str], list[str]]] = {}
     for key in ("practice", *LISTS):
         old, new = set(getattr(base, key)), set(getattr(policy, key))
         if old != new:
-            found[key] = sorted(new - old), sorted(old - new)
+            changes[key] = sorted(new - old), sorted(old - new)
     if base.dialect != policy.dialect:
-        found["dialect"] = [policy.dialect], [base.dialect]
-    return found
+        changes["dialect"] = [policy.dialect], [base.dialect]
+    return changes

@@ -120,18 +120,18 @@ def _read(text: str, source: str) -> Policy:
     import tomllib  # noqa: PLC0415 - only when a policy is read: `import canonry` stays light
 
     try:
-        given = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = f"{source}: not TOML: {error}"
         raise PolicyError(message) from None
-    if found := next(_faults(given), None):
+    if found := next(_faults(document), None):
         raise _error(text, source, found)
-    policy = _built(given)
+    policy = _built(document)
     if isinstance(policy, _Fault):
         raise _error(text, source, policy)
     if wrong := fault_of(policy):
         key, fault = wrong
-        table = next((t for t in ("add", "replace") if key in given.get(t, ())), "")
+        table = next((t for t in ("add", "replace") if key in document.get(t, ())), "")
         raise _error(text, source, _Fault(fault, key, table))
     return policy
 
@@ -147,11 +147,11 @@ def _error(text: str, source: str, fault: _Fault) -> PolicyError:
     return PolicyError(f"{place}: key {fault.key!r}{table}: {fault.text}")
 
 
-def _faults(given: Mapping[str, Any]) -> Iterator[_Fault]:
+def _faults(document: Mapping[str, Any]) -> Iterator[_Fault]:
     """Yield what is wrong with the keys of a file, and with the types of their values."""
     from canonry.canon.policies.allowed import fault_in, unknown  # noqa: PLC0415 - loads slowly
 
-    for key, value in given.items():
+    for key, value in document.items():
         if key in LISTS:
             tables = ", ".join(f"[{table}]" for table in _CHANGES)
             yield _Fault(f"say what to do with the list: put it into one of {tables}", key)
@@ -160,12 +160,12 @@ def _faults(given: Mapping[str, Any]) -> Iterator[_Fault]:
         elif fault := fault_in(key, value, _KINDS[key]):
             yield _Fault(fault, key)
     for table in _CHANGES:
-        if isinstance(given.get(table), dict):
-            yield from _faults_in_table(given[table], table)
+        if isinstance(document.get(table), dict):
+            yield from _faults_in_table(document[table], table)
     for key in ("name", "version"):
-        if key not in given:
+        if key not in document:
             yield _Fault(f"it is missing; allowed are {', '.join(_KINDS)}", key)
-    for key in {"practice", "edition"} & given.keys() if "extends" in given else ():
+    for key in {"practice", "edition"} & document.keys() if "extends" in document else ():
         hint = "put it into [add], [remove] or [replace]" if key == "practice" else "leave it out"
         yield _Fault(f"'extends' brings it along; {hint}", key)
 
@@ -193,47 +193,47 @@ def _faults_in_names(key: str, names: Sequence[str], table: str) -> Iterator[_Fa
             yield _Fault(fault, key, table, name)
 
 
-def _built(given: Mapping[str, Any]) -> Policy | _Fault:
+def _built(document: Mapping[str, Any]) -> Policy | _Fault:
     """Return the policy that checked keys describe."""
-    start = _start(given)
+    start = _start(document)
     if isinstance(start, _Fault):
         return start
     values: dict[str, Any] = {key: getattr(start, key) for key in _CHANGED}
     for key in _CHANGED:
-        tables = [table for table in _CHANGES if key in given.get(table, ())]
+        tables = [table for table in _CHANGES if key in document.get(table, ())]
         if "replace" in tables and len(tables) > 1:
             return _Fault("a list that is replaced needs no other table", key, "replace")
         if "replace" in tables:
-            values[key] = given["replace"][key]
+            values[key] = document["replace"][key]
         names = list(values[key])
-        for name in given.get("remove", {}).get(key, ()):
+        for name in document.get("remove", {}).get(key, ()):
             if name not in names:
-                return _Fault(_not_there(name, names, given), key, "remove", name)
+                return _Fault(_not_there(name, names, document), key, "remove", name)
             names.remove(name)
-        values[key] = (*names, *(n for n in given.get("add", {}).get(key, ()) if n not in names))
-    dialect = given.get("dialect", start.dialect)
+        values[key] = (*names, *(n for n in document.get("add", {}).get(key, ()) if n not in names))
+    dialect = document.get("dialect", start.dialect)
     return Policy(
-        name=given["name"],
-        version=given["version"],
+        name=document["name"],
+        version=document["version"],
         dialect=dialect,
         edition=start.edition,
         **values,
     )
 
 
-def _not_there(name: str, names: Iterable[str], given: Mapping[str, Any]) -> str:
+def _not_there(name: str, names: Iterable[str], document: Mapping[str, Any]) -> str:
     """Return the error message for removing a name that is not in the list."""
     from canonry.canon.policies.allowed import did_you_mean  # noqa: PLC0415 - only for errors
 
-    base = given.get("extends", "the shared lists")
+    base = document.get("extends", "the shared lists")
     near = did_you_mean(name, names)
     return f"{name!r} is not in the list of {base}{near}; 'canonry policy show' prints it"
 
 
-def _start(given: Mapping[str, Any]) -> Policy | _Fault:
+def _start(document: Mapping[str, Any]) -> Policy | _Fault:
     """Return what a file starts from: a version of a preset, or rules and the shared lists."""
-    if "extends" in given:
-        base = given["extends"]
+    if "extends" in document:
+        base = document["extends"]
         name, mark, _version = base.partition("@")
         if name in released() and not mark:
             newest = f"{name}@{released()[name][-1]}"
@@ -242,9 +242,9 @@ def _start(given: Mapping[str, Any]) -> Policy | _Fault:
             return _preset(base)
         except PolicyError as error:
             return _Fault(str(error).removesuffix(", or a file"), "extends")
-    edition = given.get("edition", 1)
-    lists = _lists(edition) if "practice" in given else {}
-    practice = frozenset(given.get("practice", ()))
+    edition = document.get("edition", 1)
+    lists = _lists(edition) if "practice" in document else {}
+    practice = frozenset(document.get("practice", ()))
     return Policy(name="start", version=1, practice=practice, edition=edition, **lists)
 
 

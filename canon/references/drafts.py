@@ -28,20 +28,20 @@ def resolve_rfc2396bis(
     only when a relative path is merged. If ``..`` segments still begin the merged path, the
     reference is in error, and step 6e leaves three choices: ``excess`` is one of `EXCESS`.
     """
-    ref, known = _read(split(reference), split(base), base, strict=strict)
+    ref, base_uri = _read(split(reference), split(base), base, strict=strict)
     if ref.scheme is not None:
         return str(ref)
     if ref.authority is not None:
-        return str(ref._replace(scheme=known.scheme))
+        return str(ref._replace(scheme=base_uri.scheme))
     if ref.path == "":
-        query = known.query if ref.query is None else ref.query
-        return str(known._replace(query=query, fragment=ref.fragment))
+        query = base_uri.query if ref.query is None else ref.query
+        return str(base_uri._replace(query=query, fragment=ref.fragment))
     path = ref.path
     if not path.startswith("/"):
         # With an empty base path the buffer is "/", whatever the authority is (step 6a).
-        path = collapse((_directory(known.path) if known.path else "/") + path)
+        path = collapse((_directory(base_uri.path) if base_uri.path else "/") + path)
         path = _without_excess(path, reference, excess)
-    return str(URI(known.scheme, known.authority, path, ref.query, ref.fragment))
+    return str(URI(base_uri.scheme, base_uri.authority, path, ref.query, ref.fragment))
 
 
 def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
@@ -59,18 +59,20 @@ def resolve_url_syntax(reference: str, base: str, strict: bool = True) -> str:  
         if ref.scheme is None:
             raise InvalidURL(Reason.RELATIVE if reference else Reason.EMPTY, reference)
         return str(ref)
-    ref, known = _read(ref, split_1997(base), base, strict=strict)
+    ref, base_uri = _read(ref, split_1997(base), base, strict=strict)
     if ref.scheme is not None:
         return str(ref)
     if ref.authority is not None:
-        return str(ref._replace(scheme=known.scheme))
+        return str(ref._replace(scheme=base_uri.scheme))
     if ref.path == "" and ref.query is None:
-        return str(known._replace(fragment=ref.fragment))
+        return str(base_uri._replace(fragment=ref.fragment))
     path = ref.path if ref.query is None else f"{ref.path}?{ref.query}"
     if not path.startswith("/"):
-        path = collapse(_directory(known.path, rooted=known.authority is not None) + path)
+        path = collapse(_directory(base_uri.path, rooted=base_uri.authority is not None) + path)
     path, mark, query = path.partition("?")
-    return str(URI(known.scheme, known.authority, path, query if mark else None, ref.fragment))
+    return str(
+        URI(base_uri.scheme, base_uri.authority, path, query if mark else None, ref.fragment)
+    )
 
 
 def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str:  # noqa: FBT001, FBT002 - as in DIALECTS
@@ -81,25 +83,25 @@ def resolve_partial_form(reference: str, base: str, _strict: bool = True) -> str
     they replace the base from its first run of as many slashes after which no run is longer.
     An empty fragment counts as absent.
     """
-    ref, known = _read(split_1993(reference), split_1993(base), base, strict=True)
+    ref, base_uri = _read(split_1993(reference), split_1993(base), base, strict=True)
     ref = ref._replace(fragment=ref.fragment or None)
     if ref.scheme is not None:
         return str(ref)
     if ref.authority is not None and not reference.startswith("///"):
-        return str(ref._replace(scheme=known.scheme))
+        return str(ref._replace(scheme=base_uri.scheme))
     if ref.path == "" and ref.query is None and ref.authority is None:
-        return str(known._replace(fragment=ref.fragment))
+        return str(base_uri._replace(fragment=ref.fragment))
     run = _SLASHES.match(reference)
-    given, _, fragment = reference.partition("#")
-    context = str(known._replace(query=None, fragment=None))
+    without_fragment, _, fragment = reference.partition("#")
+    context = str(base_uri._replace(query=None, fragment=None))
     if run is None:
-        whole = _directory(known.path, rooted=known.authority is not None) + given
+        whole = _directory(base_uri.path, rooted=base_uri.authority is not None) + without_fragment
         # Recomposing keeps a path that now begins with "//" from becoming an authority.
-        target = str(known._replace(path=_drop_steps(whole), query=None, fragment=None))
+        target = str(base_uri._replace(path=_drop_steps(whole), query=None, fragment=None))
     elif len(run[0]) == 1:
-        target = f"{context[: len(context) - len(known.path)]}{given}"
+        target = f"{context[: len(context) - len(base_uri.path)]}{without_fragment}"
     else:
-        target = f"{context[: _same_run(context, len(run[0]))]}{given}"
+        target = f"{context[: _same_run(context, len(run[0]))]}{without_fragment}"
     return f"{target}#{fragment}" if fragment else target
 
 

@@ -139,9 +139,9 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
     >>> canonry.from_suffix("www.example.com/a")
     'http://www.example.com/a'
     """
-    given = to_text(text, "the text")
+    address = to_text(text, "the text")
     check_text("scheme", scheme)
-    bare = "".join(given.split())
+    bare = "".join(address.split())
     if bare[:1] + bare[-1:] in {"<>", '""'}:
         bare = bare[1:-1]
     bare = _LABEL.sub("", bare)
@@ -149,7 +149,7 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
         return f"{scheme}://{bare}"
     if split(bare).scheme is not None:
         return bare
-    raise InvalidURL(Reason.RELATIVE if given else Reason.EMPTY, given)
+    raise InvalidURL(Reason.RELATIVE if address else Reason.EMPTY, address)
 
 
 DIALECTS: dict[str, Callable[[str, str, bool], str]] = {

@@ -87,18 +87,18 @@ class ClaimedURLs:
         Args:
             limit: the largest number of URLs.
         """
-        known = [queued.row for queued in self._rows.values()]
+        our_rows = [queued.row for queued in self._rows.values()]
         query = (
             select(url_rows.c.id, url_rows.c.url, url_rows.c.depth, url_rows.c.hops)
             .where(url_rows.c.state == State.QUEUED)
             .order_by(url_rows.c.id)
-            .limit(limit + len(known))
+            .limit(limit + len(our_rows))
         )
         with self._store.leasing() as connection:
             rows = connection.execute(query).all()
-        here = set(known)
+        ours = set(our_rows)
         some = [Queued(row, url, depth, hops, 0) for row, url, depth, hops in rows]
-        new = [queued for queued in some if queued.row not in here][:limit]
+        new = [queued for queued in some if queued.row not in ours][:limit]
         self._rows |= {queued.url: queued for queued in new}
         return [queued.url for queued in new]
 
@@ -140,7 +140,7 @@ class ClaimedURLs:
                 self._rows[target.url] = self._rows.pop(url)
                 return [target.url]
             hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
-            outcome = Outcome(queued, State.REDIRECTED, hops=hops)
+            outcome = Outcome(queued, State.REDIRECTED, leads=hops)
         elif status is None or status >= _FIRST_ERROR or location is not None:
             reason = f"http-{status}" if status else "no-answer"
             outcome = Outcome(queued, State.FAILED, reason)
@@ -150,7 +150,7 @@ class ClaimedURLs:
             outcome = Outcome(queued, State.FETCHED, page=page)
         [answers] = self._store.record([outcome], time.time())
         del self._rows[url]
-        return self._handed_out([hop.target for hop in outcome.hops], answers)
+        return self._handed_out([hop.target for hop in outcome.leads], answers)
 
     def close(self) -> None:
         """Close the store; unfinished URLs stay unfinished."""

@@ -17,7 +17,7 @@ class KnownLinks:
     """
 
     def __init__(self, most: int = _REMEMBERED) -> None:
-        """Start with nothing known; remember so many links at most."""
+        """Start with nothing known; remember this many links at most."""
         self._most = most
         self._rules: dict[str, str] = {}  # by spelling, as for `learn`
         self._directories: dict[str, _Directory] = {}
@@ -66,19 +66,19 @@ class KnownLinks:
         Returns:
             The references to claim, and the number of the others by the rules that merge them.
         """
-        here = self._directories.get(directory_of(base))
-        if here is None or not references:
+        directory = self._directories.get(directory_of(base))
+        if directory is None or not references:
             return references, {}
-        rules = list(map(here.rules.get, references))
-        if here.spellings and None in rules:
+        rules = list(map(directory.rules.get, references))
+        if directory.spellings and None in rules:
             rules = [
-                self._asked(here, reference) if names is None else names
+                self._asked(directory, reference) if names is None else names
                 for reference, names in zip(references, rules, strict=True)
             ]
         if rules.count("") == len(rules):  # as on most pages, after the first ones of a site
             return (), {"": len(rules)}
-        known = Counter(rules)
-        if known.pop(None, 0) == len(rules):
+        counts_by_rule = Counter(rules)
+        if counts_by_rule.pop(None, 0) == len(rules):
             return references, {}
         last = {names: at for at, names in enumerate(rules) if names}
         rest = [
@@ -86,8 +86,10 @@ class KnownLinks:
             for at, (reference, names) in enumerate(zip(references, rules, strict=True))
             if names is None or (names and last[names] == at)
         ]
-        known.subtract(last.keys())
-        return rest, {names: count for names, count in known.items() if names is not None and count}
+        counts_by_rule.subtract(last.keys())
+        return rest, {
+            names: count for names, count in counts_by_rule.items() if names is not None and count
+        }
 
     def _asked(self, here: "_Directory", reference: str) -> str | None:
         """Return the rules of a reference, and keep them for the next page; None if unknown."""

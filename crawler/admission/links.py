@@ -101,24 +101,24 @@ class LinkFinder:
         refused += [RefusedLink("entity", redact(link)) for link in unreadable[: self._most]]
         base = document.base if document else response.url
         by_base = ((response.url, linked), (base, followed[: self._most]))
-        known: Counter[str] = Counter()
+        counts_by_rule: Counter[str] = Counter()
         earlier = EarlierLinks()
         for relative_to, written in by_base:
             references, counted = self.known.without(written, relative_to)
-            known.update(counted)
+            counts_by_rule.update(counted)
             for number, reference in enumerate(references, 1):
                 if number % _AT_ONCE == 0:
                     await asyncio.sleep(0)
-                found = self.one(queued, reference, relative_to)
-                if isinstance(found, Candidate):
+                link = self.one(queued, reference, relative_to)
+                if isinstance(link, Candidate):
                     if record is not None and len(links) == _WAITING:
                         new = await record(links)
                         earlier = EarlierLinks(earlier.links + len(links), earlier.new + new)
                         links = []
-                    links.append(found)
-                    self.known.add(reference, relative_to, found.spelling)
+                    links.append(link)
+                    self.known.add(reference, relative_to, link.spelling)
                 else:
-                    refused.append(found)
+                    refused.append(link)
         if beyond := max(len(followed) + len(unfollowed) - self._most, 0):
             last = redact((*followed, *unfollowed)[-1])
             refused += [RefusedLink("too-many-links", last)] * beyond
@@ -131,25 +131,25 @@ class LinkFinder:
             tuple(refused),
             target if isinstance(target, Candidate) else None,
             document,
-            known,
+            counts_by_rule,
             earlier,
         )
 
     def one(self, queued: Queued, reference: str, base: str) -> Candidate | RefusedLink:
         """Return a link as a candidate, or as a refused link if no crawl can fetch it."""
         try:
-            found = self._url_filter.candidate(
+            candidate = self._url_filter.candidate(
                 reference, base, depth=queued.depth + 1, hops=0, source=queued.row
             )
         except InvalidURL as error:
             if _is_no_page(reference):
                 return RefusedLink(NOT_A_PAGE, redact(reference[:_SHOWN]))
             return RefusedLink(error.reason.name.lower(), redaction.redact_refused(error.text)[0])
-        if isinstance(found, HoldReason):
+        if isinstance(candidate, HoldReason):
             if _is_no_page(reference):
                 return RefusedLink(NOT_A_PAGE, redact(reference[:_SHOWN]))
-            return RefusedLink(found.label, redact(reference))
-        return found
+            return RefusedLink(candidate.label, redact(reference))
+        return candidate
 
 
 def _is_no_page(reference: str) -> bool:

@@ -81,19 +81,19 @@ class Claims:
         led = self._known.of_many({claim.row for claim in claims})
         ends = {row: led[row].row if row in led else row for row in {c.row for c in claims}}
         new = {claim.row for claim in claims if claim.new} & set(ends.values())
-        known = spellings(self._connection, set(ends.values()) - new)
-        found: list[Repeat | None] = []
+        first_spellings = spellings(self._connection, set(ends.values()) - new)
+        repeats: list[Repeat | None] = []
         for (spelling, _), claim in zip(entries, claims, strict=True):
             end = ends[claim.row]
-            if end in new and end not in known:  # the first of all spellings that lead there
-                known[end] = spelling
-                found.append(None)
+            if end in new and end not in first_spellings:
+                first_spellings[end] = spelling  # the first of all that lead there
+                repeats.append(None)
                 continue
             steps = led[claim.row].steps if claim.row in led else ()
             ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
-            rules = " + ".join(ways) or self._store.merging_rules(spelling, known[end])
-            found.append(Repeat(known[end], rules))
-        return found
+            rules = " + ".join(ways) or self._store.merging_rules(spelling, first_spellings[end])
+            repeats.append(Repeat(first_spellings[end], rules))
+        return repeats
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from canonry.crawler.settings import SettingsError
 _VERSION = 6  # of the files in the folder
 _CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
-_SAVING = 20  # the pause between checkpoints is at least so many times the time to save one
+_SAVING = 20  # the pause between checkpoints is at least this many times the time to save one
 _SOME = 1 << 20  # bytes at once
 _T = TypeVar("_T")
 
@@ -73,23 +73,23 @@ class Workplace:
 
         All other files in the folder are deleted.
         """
-        found, fault = None, "there is nothing of this job to resume"
+        checkpoint, fault = None, "there is nothing of this job to resume"
         if self._resume:
             try:
-                found = self._checked(job)
+                checkpoint = self._checked(job)
             except ValueError as error:
                 fault = f"the checkpoint is damaged ({error})"
         needed = {_LOCK}
-        if found is not None:
-            needed |= {_CHECKPOINT, *found.files}
-            after = "the first pass, over " if found.all_keyed else ""
-            notify(f"resuming after {after}{found.lines:,} lines")
+        if checkpoint is not None:
+            needed |= {_CHECKPOINT, *checkpoint.files}
+            after = "the first pass, over " if checkpoint.all_keyed else ""
+            notify(f"resuming after {after}{checkpoint.lines:,} lines")
         elif self._resume:
             notify(f"{fault}: starting from the beginning")
         for file in list(self.folder.rglob("*")):
             if file.is_file() and str(file.relative_to(self.folder)) not in needed:
                 file.unlink()
-        return Checkpoint(job) if found is None else found
+        return Checkpoint(job) if checkpoint is None else checkpoint
 
     def _checked(self, job: str) -> Checkpoint | None:
         """Return the checkpoint of a job, if there is one, and cut its files to their saved sizes.
@@ -97,10 +97,10 @@ class Workplace:
         Raises:
             ValueError: something is damaged.
         """
-        found = self._read(_CHECKPOINT, Checkpoint)
-        if found is None or found.job != job:
+        checkpoint = self._read(_CHECKPOINT, Checkpoint)
+        if checkpoint is None or checkpoint.job != job:
             return None
-        for name, saved in found.files.items():
+        for name, saved in checkpoint.files.items():
             path = self.folder / name
             size = path.stat().st_size if path.exists() else 0
             if size < saved.size:
@@ -109,7 +109,7 @@ class Workplace:
             with path.open("rb") as file:
                 if _extended(file, Saved(0, 0)) != saved:
                     raise ValueError(f"{name} has a wrong checksum")
-        return found
+        return checkpoint
 
     def _read(self, name: str, kind: type[_T]) -> _T | None:
         """Return a record that `_write` has written; None if there is no such file.

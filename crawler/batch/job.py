@@ -39,31 +39,33 @@ def recognized(job: Job) -> Iterator[str]:
 
     If the records of JSONL lack the wanted key, name the keys that they have.
     """
-    said: dict[str, list[str]] = {}
+    files_by_sentence: dict[str, list[str]] = {}
     for file in [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]:
         with suppress(*FAULTS):
             sentence = _about(blocks.format_of(file, job.input_format))
             if sentence is not None:
-                said.setdefault(sentence, []).append(file)
-    for sentence, files in said.items():
+                files_by_sentence.setdefault(sentence, []).append(file)
+    for sentence, files in files_by_sentence.items():
         more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
         yield f"{files[0]}{more}: {sentence}"
 
 
-def _about(found: FoundFormat) -> str | None:
+def _about(file_format: FoundFormat) -> str | None:
     """Return a sentence about the format of a file; None if there is nothing to say."""
-    if found.sniffed is not None:
-        delimiter, column = found.sniffed
+    if file_format.sniffed is not None:
+        delimiter, column = file_format.sniffed
         between = "tabs" if delimiter == "\t" else repr(delimiter)
         return (
             f"a table with {between} between its columns, and URLs in column {column!r}; "
             "--column and --delimiter name others, --input lines reads whole lines"
         )
-    if found.key is not None:
-        return f"records with URLs in the key {found.key!r}; --column names another"
-    if found.other_keys:
-        key = found.column or "url"
-        return f"its first records have no key {key!r}; they have {among(found.other_keys, key)}"
+    if file_format.key is not None:
+        return f"records with URLs in the key {file_format.key!r}; --column names another"
+    if file_format.other_keys:
+        key = file_format.column or "url"
+        return (
+            f"its first records have no key {key!r}; they have {among(file_format.other_keys, key)}"
+        )
     return None
 
 

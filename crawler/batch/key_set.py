@@ -103,13 +103,13 @@ class KeySet:
         Returns:
             The fates of the lines. None if the keys might not fit; then none was added.
         """
-        found = self._set.add(keys, texts, places)
-        if found is None:
+        fates = self._set.add(keys, texts, places)
+        if fates is None:
             return None
         return Added(
-            np.frombuffer(found[0], np.uint8),
-            np.frombuffer(found[1], np.uint64),
-            np.frombuffer(found[2], np.uint32),
+            np.frombuffer(fates[0], np.uint8),
+            np.frombuffer(fates[1], np.uint64),
+            np.frombuffer(fates[2], np.uint32),
         )
 
     def rows(self) -> Iterator[HeldKeys]:

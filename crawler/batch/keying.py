@@ -63,30 +63,30 @@ def _in_worker(block: Block) -> Keyed:
 
 def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts if asked to."""
-    keys, texts, known, ends, counted = _hashed(block, canonicalizer, hosts=hosts)
-    known[list(block.refused)] = 0
+    keys, texts, has_key, ends, counted = _hashed(block, canonicalizer, hosts=hosts)
+    has_key[list(block.refused)] = 0
     blank: list[int] = []
     refused: list[tuple[int, str]] = []
     more: list[int] = []
     more_keys: list[bytes] = []
-    left = np.flatnonzero(known == 0).tolist()
+    left = np.flatnonzero(has_key == 0).tolist()
     lines = block.lines() if left else []
-    for place, found in zip(left, canonicalizer.many([lines[n] for n in left]), strict=True):
+    for place, answer in zip(left, canonicalizer.many([lines[n] for n in left]), strict=True):
         if place in block.refused:
             refused.append((place, block.refused[place]))
-        elif not isinstance(found, Refused):
+        elif not isinstance(answer, Refused):
             more.append(place)
-            more_keys.append(found.key)
+            more_keys.append(answer.key)
             if hosts:
-                counted[host_of(found.identity)] += 1
+                counted[host_of(answer.identity)] += 1
         elif not lines[place] or lines[place].isspace():
             blank.append(place)
         else:
-            refused.append((place, found.reason.name.lower()))
+            refused.append((place, answer.reason.name.lower()))
     keys[more] = np.frombuffer(b"".join(more_keys), "V16")
-    known[more] = 1
-    places = np.flatnonzero(known)
-    if len(places) < len(known):
+    has_key[more] = 1
+    places = np.flatnonzero(has_key)
+    if len(places) < len(has_key):
         keys, texts = keys[places], texts[places]
     numbers = places.astype(np.uint64)
     return Keyed(keys.tobytes(), texts.tobytes(), numbers, blank, refused, counted, ends)

@@ -69,16 +69,21 @@ class DistinctLines:
         if self._is_plain:
             write_all(self._file, b"\n".join(lines) + b"\n" if lines else b"")
             return
-        found = [one for one in self._canonicalizer.many(lines) if not isinstance(one, Refused)]
+        canonicals = [
+            canonical
+            for canonical in self._canonicalizer.many(lines)
+            if not isinstance(canonical, Refused)
+        ]
         if self._table is None:
             texts = (
-                one.identity if self._contents == "canonical" else one.key.hex() for one in found
+                canonical.identity if self._contents == "canonical" else canonical.key.hex()
+                for canonical in canonicals
             )
             write_all(self._file, "".join(f"{text}\n" for text in texts).encode())
             return
         self._table.write(
-            (as_read(line), one.identity, one.key.hex(), source, number)
-            for line, one, number in zip(lines, found, numbers, strict=True)
+            (as_read(line), canonical.identity, canonical.key.hex(), source, number)
+            for line, canonical, number in zip(lines, canonicals, numbers, strict=True)
         )
 
     def close(self) -> None:

@@ -77,14 +77,14 @@ def _type_named(metavar: str) -> click.ParamType[str]:
 
 def _loudness(context: click.Context, option: click.Parameter, is_given: bool) -> bool:  # noqa: FBT001 - click's signature
     """Note how loud the run is; the options of a group are for its commands, too."""
-    given = context.meta.setdefault(_META, set())
+    option_names = context.meta.setdefault(_META, set())
     if context.parent is None:
-        given.discard(option.name)
+        option_names.discard(option.name)
     if is_given:
-        given.add(option.name)
-    if given >= {"quiet", "verbose"}:
+        option_names.add(option.name)
+    if option_names >= {"quiet", "verbose"}:
         raise click.UsageError("-q and -v exclude each other: give one of them.")
-    LOUDNESS.set(quiet="quiet" in given, verbose="verbose" in given)
+    LOUDNESS.set(quiet="quiet" in option_names, verbose="verbose" in option_names)
     return is_given
 
 

@@ -55,12 +55,12 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
         with naming_file("<stdout>"):
             sys.stdout.flush()  # what cannot be written is told here, not when Python ends
     except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
-        return _told(error, USAGE)
+        return _report(error, USAGE)
     except BrokenPipeError:  # the reader has closed the pipe, as "head" does
         _forget(sys.stdout)
         return FAILED
     except (StoreError, InvalidURL, OSError, MemoryError) as error:
-        return _told(error, FAILED)
+        return _report(error, FAILED)
     except KeyboardInterrupt:
         render.notify("canonry: interrupted; run the same command to start again")
         return INTERRUPTED
@@ -68,7 +68,7 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
         damaged = _damaged_store(error)
         if damaged is None:
             raise
-        return _told(damaged, FAILED)
+        return _report(damaged, FAILED)
     return code
 
 
@@ -88,19 +88,19 @@ def _forget(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _told(error: Exception, code: int) -> int:
+def _report(error: Exception, code: int) -> int:
     """Print an error as a sentence, with -v also where it arose; return the exit code."""
     if LOUDNESS.verbose:
         render.notify("".join(traceback.format_exception(error)).rstrip())
-    said = str(error)
+    sentence = str(error)
     if isinstance(error, MemoryError):
-        said = f"out of memory: {said}".removesuffix(": ")
+        sentence = f"out of memory: {sentence}".removesuffix(": ")
     if isinstance(error, OSError) and error.strerror:
         file = error.filename or ("<stdout>" if error.errno in _NO_ROOM else None)
         place = f"{os.fsdecode(file)}: " if isinstance(file, str | bytes) else ""
         place = place.replace("<stdout>", "standard output")
-        said = f"{place}{error.strerror}"
-    render.notify(f"canonry: {said}")
+        sentence = f"{place}{error.strerror}"
+    render.notify(f"canonry: {sentence}")
     return code
 
 

@@ -107,7 +107,7 @@ async def _run(policy: str, notify: Callable[[str], None], keep: Path | None) ->
 
 
 def _compare(
-    policy: str, served: Served, result: wiring.CrawlResult, found: dict[str, Any]
+    policy: str, served: Served, result: wiring.CrawlResult, store_status: dict[str, Any]
 ) -> Result:
     """Compare what was fetched with what is on the site."""
     expected = served.site.expected
@@ -130,8 +130,8 @@ def _compare(
         requests=served.requests,
         seconds=round(result.seconds, 3),
         links=result.progress.links,
-        merged=found["merged"],
-        aliases=found["aliases"],
+        merged=store_status["merged"],
+        aliases=store_status["aliases"],
         is_right=not missed
         and not served.refused
         and not again.keys() & {*rules, "unknown"}

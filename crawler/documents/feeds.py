@@ -9,7 +9,7 @@ from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
 
-_HEAD = 4096  # the root element must appear within so many bytes
+_HEAD = 4096  # the root element must appear within this many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")
 _TYPE = re.compile(r"(?:text|application)/(?:[\w.\-]+\+)?xml")
 _ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.\-]*)""")

@@ -244,15 +244,15 @@ def in_attribute(value: str) -> str:
     return _REFERENCE.sub(_replaced, value)
 
 
-def _replaced(found: re.Match[str]) -> str:
+def _replaced(reference: re.Match[str]) -> str:
     """Return the character that a reference means; the reference itself if it means none."""
-    hexadecimal, decimal, name, semicolon, equals = found.groups()
+    hexadecimal, decimal, name, semicolon, equals = reference.groups()
     if name is None:
         return _numbered(hexadecimal, 16) if hexadecimal else _numbered(decimal, 10)
     if semicolon:
-        known = html5.get(f"{name};")
-        return found[0] if known is None else known + equals
-    return found[0] if equals else html5.get(name, found[0])
+        character = html5.get(f"{name};")
+        return reference[0] if character is None else character + equals
+    return reference[0] if equals else html5.get(name, reference[0])
 
 
 def _numbered(digits: str, radix: int) -> str:

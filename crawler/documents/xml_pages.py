@@ -73,14 +73,14 @@ class _Reader:
         if not self._rooted and name == "html":
             raise _NoNamespaceError
         self._rooted = True
-        namespace, _, own = name.rpartition(" ")
+        namespace, _, local_name = name.rpartition(" ")
         if namespace == _XHTML:
-            if own == "title":
+            if local_name == "title":
                 self._title = []
                 self._parser.CharacterDataHandler = self._title.append
             else:
-                self._page.add(own, attributes)
-        elif namespace == _SVG and own == "a":
+                self._page.add(local_name, attributes)
+        elif namespace == _SVG and local_name == "a":
             reference = attributes.get("href", attributes.get(_XLINK))
             if reference is not None:
                 self._page.add_link(reference)

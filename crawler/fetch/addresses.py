@@ -127,19 +127,19 @@ class GuardedResolver(AbstractResolver):
         if mapped is not None:
             found = await self._inner.resolve(*mapped, family)
             return [ResolveResult(**{**entry, "hostname": host}) for entry in found]
-        known: _Answer
-        until, known = self._cache.get((host.lower(), family), (0.0, []))
+        answer: _Answer
+        until, answer = self._cache.get((host.lower(), family), (0.0, []))
         if until <= time.monotonic():
             try:
-                known, seconds = await self._look_up(host, port, family), _CACHE_SECONDS
+                answer, seconds = await self._look_up(host, port, family), _CACHE_SECONDS
             except socket.gaierror as error:
-                known, seconds = error, _FAILURE_SECONDS
-            self._cache[host.lower(), family] = time.monotonic() + seconds, known
+                answer, seconds = error, _FAILURE_SECONDS
+            self._cache[host.lower(), family] = time.monotonic() + seconds, answer
             while len(self._cache) > _CACHE_SIZE:
                 self._cache.popitem(last=False)
-        if isinstance(known, socket.gaierror):
-            raise socket.gaierror(*known.args)
-        return [ResolveResult(**{**entry, "port": port}) for entry in known]
+        if isinstance(answer, socket.gaierror):
+            raise socket.gaierror(*answer.args)
+        return [ResolveResult(**{**entry, "port": port}) for entry in answer]
 
     async def address_of(self, host: str) -> str | None:
         """Return the lowest address of a host; None if ``--connect-to`` maps the host.

@@ -92,7 +92,7 @@ class BodyRoom:
                         changed.set_result(None)
 
     async def take(self, visit: object, size: int, time: RequestTime) -> None:
-        """Give a visit so many more bytes, once there is room for them."""
+        """Give a visit this many more bytes, once there is room for them."""
         held = self._held
         held.setdefault(visit, 0)
         while visit is not next(iter(held)) and sum(held.values()) + size > self._most:

@@ -1,10 +1,15 @@
-"""Every way a fetch can fail, and when it is tried again (RFC 9110 section 10.2.3)."""
+"""Every way a fetch can fail, which faults may pass, and how long a wait for a retry is.
+
+Waits grow, or are read from Retry-After (RFC 9110 section 10.2.3). Whether and when a URL is tried
+again is decided in `canonry.crawler.run.visit`; for robots.txt, in `canonry.crawler.fetch.robots`.
+"""
 
 import random
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
-LONGEST_WAIT = 86_400.0  # seconds; no server and no fault makes a URL wait for longer
+from canonry.storage.records import LONGEST_WAIT
+
 _JITTER = 0.25  # the largest random part that is added to a wait
 
 
@@ -23,7 +28,7 @@ class Fault(Enum):
     BODY = "the body was incomplete or could not be decoded"
     TOO_LARGE = "the body was larger than allowed"
     SERVER = "the server kept failing"
-    LOOP = "the redirect leads back to itself"
+    LOOP = "the URL redirects to itself too often"
     ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched (RFC 9309)"
 
     @property

@@ -66,10 +66,10 @@ def with_room(settings: Settings, notify: Callable[[str], None]) -> Settings:
 
 
 class Sockets:
-    """Makes the sockets of a client, at most so many at once."""
+    """Makes the sockets of a client, at most a given number at once."""
 
     def __init__(self, most: int) -> None:
-        """Allow so many open sockets."""
+        """Allow this many open sockets."""
         self._most = most
         self._made: WeakSet[socket.socket] = WeakSet()
 

@@ -49,16 +49,16 @@ class RequestHeaders:
         Raises:
             ValueError: the cookies cannot be read.
         """
-        given = headers_of(fetch.headers)
-        self._plain = {name: value for name, value in given.items() if not is_secret(name)}
-        self._secret = {name: value for name, value in given.items() if is_secret(name)}
+        headers = headers_of(fetch.headers)
+        self._plain = {name: value for name, value in headers.items() if not is_secret(name)}
+        self._secret = {name: value for name, value in headers.items() if is_secret(name)}
         self._trusted = {origin for seed in seeds for origin in _trusted(seed)}
         self._jar = read_jar(fetch.cookies) if fetch.cookies else CookieJar(())
         self._tables = tables
         self._in_scope = in_scope
         self._notify = notify
         self._told = False  # that a secret was not sent somewhere
-        self._any = bool(given or fetch.cookies or tables)
+        self._any = bool(headers or fetch.cookies or tables)
 
     def of(
         self, url: str, cookies: Mapping[str, str] | None, more: Mapping[str, str] | None
@@ -70,34 +70,34 @@ class RequestHeaders:
             cookies: those that the server has just set.
             more: headers of this request.
         """
-        found: CIMultiDict[str] = CIMultiDict()
-        kept: dict[str, str] = {}
+        headers: CIMultiDict[str] = CIMultiDict()
+        configured_cookies: dict[str, str] = {}
         if self._any:
-            kept = self._ask(url, found)
-        if kept or cookies:
-            pairs = {**kept, **(cookies or {})}
-            found["Cookie"] = "; ".join(f"{name}={value}" for name, value in pairs.items())
-        found.update(more or {})
-        return found
+            configured_cookies = self._ask(url, headers)
+        if configured_cookies or cookies:
+            pairs = {**configured_cookies, **(cookies or {})}
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in pairs.items())
+        headers.update(more or {})
+        return headers
 
-    def _ask(self, url: str, found: CIMultiDict[str]) -> dict[str, str]:
+    def _ask(self, url: str, headers: CIMultiDict[str]) -> dict[str, str]:
         """Add the headers that the settings ask for; return the cookies."""
         parts = Parts.of(url)
         host = parts.host or ""
         if self._in_scope(url):
-            found.update(self._plain)
+            headers.update(self._plain)
             if (parts.scheme, host, parts.port) in self._trusted:
-                found.update(self._secret)
+                headers.update(self._secret)
             elif self._secret and not self._told:
                 self._withhold(host)
         table = self._tables.of(host)
-        found.update(headers_of(table.headers))
+        headers.update(headers_of(table.headers))
         if table.basic_auth is not None:
             user = ":".join(user_and_password(table.basic_auth)).encode()
-            found["Authorization"] = f"Basic {base64.b64encode(user).decode()}"
+            headers["Authorization"] = f"Basic {base64.b64encode(user).decode()}"
         if parts.userinfo is not None:
-            found.pop("Authorization", None)  # the URL has its own
-        kept = cookies_of(found.pop("Cookie", ""))
+            headers.pop("Authorization", None)  # the URL has its own
+        kept = cookies_of(headers.pop("Cookie", ""))
         return kept | self._jar.of(url, time.time()) | cookies_of(table.cookies or "")
 
     def _withhold(self, host: str) -> None:

@@ -96,7 +96,7 @@ class RobotsChecker:
             pause: seconds before a file that could not be reached is requested again; doubled
                 after each further failure. If no server answered at all, it is a second at most:
                 many such hosts are gone, or have no https.
-            retries: after so many, all URLs of the origin fail for an hour, without a request.
+            retries: after this many, all URLs of the origin fail for an hour, without a request.
         """
         self._get = get
         self._store = store
@@ -120,18 +120,18 @@ class RobotsChecker:
             FetchError: ``ROBOTS_UNREACHABLE`` while nothing may be fetched (section 2.3.1.4).
         """
         origin = origin_of(url)
-        known = self._known.get(origin)
-        if known is None or not _is_current(known.expires_at, self._clock()):
+        entry = self._known.get(origin)
+        if entry is None or not _is_current(entry.expires_at, self._clock()):
             self._raise_failure(origin)
             async with self._locks.setdefault(origin, asyncio.Lock()):
-                known = self._known.get(origin)
-                if known is None or not _is_current(known.expires_at, self._clock()):
-                    known = self._known[origin] = await self._load(origin)
-        if known.is_large:
-            allowed = await asyncio.to_thread(known.rules.allow, url)
+                entry = self._known.get(origin)
+                if entry is None or not _is_current(entry.expires_at, self._clock()):
+                    entry = self._known[origin] = await self._load(origin)
+        if entry.is_large:
+            allowed = await asyncio.to_thread(entry.rules.allow, url)
         else:
-            allowed = known.rules.allow(url)
-        return Verdict(allowed, known.rules.delay)
+            allowed = entry.rules.allow(url)
+        return Verdict(allowed, entry.rules.delay)
 
     def sitemaps(self, url: str) -> tuple[str, ...]:
         """Return the sitemaps that the robots.txt for a URL names; call `check` first."""

@@ -163,33 +163,35 @@ def _of_file(
     enough = HEAD if arrives is None else _enough(stream)
     stream = in_utf8(stream, enough)
     head = stream.head(enough)
-    found = input_format.find(head)
-    reads = found.reads
+    file_format = input_format.find(head)
+    reads = file_format.reads
     if not isinstance(reads, LineFormat):
         if input_format.keep_rows:
-            yield from _of_rows(_row_blocks(found, stream, arrives))
-        elif found.name == "csv" and found.delimiter.isascii():
-            yield from _without_rows(_of_rows(_row_blocks(found, stream, arrives)))
+            yield from _of_rows(_row_blocks(file_format, stream, arrives))
+        elif file_format.name == "csv" and file_format.delimiter.isascii():
+            yield from _without_rows(_of_rows(_row_blocks(file_format, stream, arrives)))
         else:
-            yield from _of_records(reads.read(stream, found.column))
+            yield from _of_records(reads.read(stream, file_format.column))
         return
-    picks = reads.pick(first_line(head), found.column)
+    picks = reads.pick(first_line(head), file_format.column)
     blocks = line_blocks(stream, arrives)
     if reads.is_plain:
         yield from ((data, refused, None) for data, refused in blocks)
         return
-    kept = found.name if input_format.keep_rows else None
+    kept = file_format.name if input_format.keep_rows else None
     yield from _picked(blocks, picks, kept)
 
 
-def _row_blocks(found: FoundFormat, stream: Stream, arrives: Arrived | None) -> Iterator[RowBlock]:
+def _row_blocks(
+    file_format: FoundFormat, stream: Stream, arrives: Arrived | None
+) -> Iterator[RowBlock]:
     """Yield the rows of a file that is read as a whole."""
-    if found.name == "csv":
-        return csv_rows(pieces(stream, arrives), found.column, found.delimiter)
-    if found.name == "parquet":
-        return parquet_rows(stream, found.column)
+    if file_format.name == "csv":
+        return csv_rows(pieces(stream, arrives), file_format.column, file_format.delimiter)
+    if file_format.name == "parquet":
+        return parquet_rows(stream, file_format.column)
     raise OSError(
-        f"--keep-rows: {found.name} has no rows to keep; csv, tsv, jsonl and parquet have"
+        f"--keep-rows: {file_format.name} has no rows to keep; csv, tsv, jsonl and parquet have"
     )
 
 
@@ -264,14 +266,14 @@ def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, st
 
     Line feeds in them are removed, as browsers do (URL Standard, section 4.4).
     """
-    found = list(values)
-    if None not in found:
-        whole = b"\n".join(found)  # type: ignore[arg-type]  # no None
-        if len(whole) < LONGEST and whole.count(b"\n") == len(found) - 1:
-            return found, {}  # type: ignore[return-value]  # as above
+    all_values = list(values)
+    if None not in all_values:
+        whole = b"\n".join(all_values)  # type: ignore[arg-type]  # no None
+        if len(whole) < LONGEST and whole.count(b"\n") == len(all_values) - 1:
+            return all_values, {}  # type: ignore[return-value]  # as above
     lines: list[bytes] = []
     refused: dict[int, str] = {}
-    for place, value in enumerate(found):
+    for place, value in enumerate(all_values):
         if value is None:
             refused[place] = HoldReason.RECORD.label
             lines.append(b"")

@@ -22,11 +22,11 @@ def expand(arguments: Sequence[str]) -> list[str]:
     Raises:
         SettingsError: naming an argument that matches no file.
     """
-    found: list[str] = []
+    files: list[str] = []
     for name in arguments:
         path = Path(name)
         if name == "-" or (path.exists() and not path.is_dir()):
-            found.append(name)
+            files.append(name)
             continue
         if path.is_dir():
             inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
@@ -37,8 +37,8 @@ def expand(arguments: Sequence[str]) -> list[str]:
         if not more:
             reason = "no file in it" if path.is_dir() else "there is no such file"
             raise SettingsError(f"{name}: {reason}")
-        found += more
-    return found
+        files += more
+    return files
 
 
 def _is_hidden(path: Path) -> bool:

@@ -113,13 +113,13 @@ def of_jsonl(_first: bytes, column: str | None) -> LinePicks:
         if lines[:1] != b"{" or lines[-1:] != b"}" or lines.count(b"}\n{") != count - 1:
             return None
         try:
-            found = decoder.decode_lines(lines)
+            records = decoder.decode_lines(lines)
             for _ in outer:
-                found = [one.url for one in found]
-            urls = "\n".join([one.url for one in found]).encode()
+                records = [record.url for record in records]
+            urls = "\n".join([record.url for record in records]).encode()
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             return None
-        return urls if len(found) == count and urls.count(b"\n") == count - 1 else None
+        return urls if len(records) == count and urls.count(b"\n") == count - 1 else None
 
     return LinePicks(pick, all=pick_all)
 

@@ -98,13 +98,13 @@ def key_of_urls(head: bytes) -> str | None:
 
 def _records_of(head: bytes) -> list[dict[str, object]]:
     """Return the first whole records of JSONL."""
-    found = []
+    records = []
     for line in _lines_of(head):
         with suppress(msgspec.MsgspecError, RecursionError):
             record = msgspec.json.decode(line)
             if isinstance(record, dict):
-                found.append(record)
-    return found
+                records.append(record)
+    return records
 
 
 def has_quoted_names(line: str) -> bool:

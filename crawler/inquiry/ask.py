@@ -72,9 +72,9 @@ def ask(
             policy=label,
             remedies=hint,
         )
-    known = known_url.find(connection, canonical.key)
+    stored_url = known_url.find(connection, canonical.key)
     limits = None if crawl is None else limits_of(connection, crawl, canonicalizer)
-    question = Question(connection, canonicalizer, canonical, known, crawl, limits, now)
+    question = Question(connection, canonicalizer, canonical, stored_url, crawl, limits, now)
     answer = URLAnswer(
         asked=redact(to_text(text)),
         state="never-seen",
@@ -94,12 +94,12 @@ def ask(
             state=crawl.state, started_at=iso(crawl.started_at), ended_at=iso(crawl.ended_at)
         ),
     )
-    if known is None:
+    if stored_url is None:
         return _never_seen(question, answer)
     return replace(
-        _known(question, known, answer),
-        row=known.row,
-        resource=known_facts.resource(connection, known.row, members),
+        _known(question, stored_url, answer),
+        row=stored_url.row,
+        resource=known_facts.resource(connection, stored_url.row, members),
     )
 
 
@@ -119,32 +119,36 @@ def steps_of(changes: Iterable[Change]) -> list[StepFacts]:
     ]
 
 
-def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
+def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAnswer:
     """Add what the store knows of a URL that it has seen."""
     connection = question.connection
-    is_queued = known.state is State.QUEUED
-    waits = max(known.due, known.host_ready_at)
+    is_queued = stored_url.state is State.QUEUED
+    waits = max(stored_url.due, stored_url.host_ready_at)
     merged_by = None
-    if known.url != question.canonical.url:
+    if stored_url.url != question.canonical.url:
         merged_by = merging_rules(
-            question.canonicalizer, question.canonical.url, known.spelling or known.url
+            question.canonicalizer, question.canonical.url, stored_url.spelling or stored_url.url
         )
-    one = Equivalences(connection).representative(known.row, awaited=True)
-    rules = known_facts.rules(question, one.url) if known.reason == HoldReason.LEARNED.label else []
-    page = known_url.page_of(connection, known.row)
-    reason = known.reason
+    representative = Equivalences(connection).representative(stored_url.row, awaited=True)
+    rules = (
+        known_facts.rules(question, representative.url)
+        if stored_url.reason == HoldReason.LEARNED.label
+        else []
+    )
+    page = known_url.page_of(connection, stored_url.row)
+    reason = stored_url.reason
     return replace(
         answer,
-        state=known.state.name.lower(),
+        state=stored_url.state.name.lower(),
         reason=reason,
-        because=_because(known.state, reason, known.url),
-        known_as=redact(known.url) if known.url != question.canonical.url else None,
+        because=_because(stored_url.state, reason, stored_url.url),
+        known_as=redact(stored_url.url) if stored_url.url != question.canonical.url else None,
         merged_by=merged_by or None,
-        found=known_facts.found(connection, known),
-        attempts=known.attempts + (known.state is State.FAILED),
-        settled_at=None if is_queued else iso(known.due),
+        found=known_facts.found(connection, stored_url),
+        attempts=stored_url.attempts + (stored_url.state is State.FAILED),
+        settled_at=None if is_queued else iso(stored_url.due),
         not_before=iso(waits) if is_queued and waits > question.now else None,
-        waiting=known.host_queued,
+        waiting=stored_url.host_queued,
         page=None
         if page is None
         else PageFacts(
@@ -165,13 +169,13 @@ def _known(question: Question, known: KnownURL, answer: URLAnswer) -> URLAnswer:
                 answer=lead.answer,
                 last_seen=iso(lead.last_seen),
             )
-            for lead in known_url.redirects_from(connection, known.row)
+            for lead in known_url.redirects_from(connection, stored_url.row)
         ],
-        same_as=redact(one.url) if one.steps else None,
-        by_way_of=[redact(step.to) for step in one.steps[:-1]],
+        same_as=redact(representative.url) if representative.steps else None,
+        by_way_of=[redact(step.to) for step in representative.steps[:-1]],
         gone=known_facts.gone_names(question, rules),
         rules=rules,
-        remedies=_remedies(question, known, answer, rules),
+        remedies=_remedies(question, stored_url, answer, rules),
     )
 
 
@@ -180,27 +184,29 @@ def _because(state: State, reason: str | None, url: str) -> str | None:
     if reason is None:
         return None
     refused = {one.name.lower(): one.value for one in Reason}
-    found = remedies.sentence_about(url, reason) or refused.get(reason)
-    if state is State.REDIRECTED and found is not None:
-        return f"the target of its redirect cannot be fetched: {found}"
-    return found
+    sentence = remedies.sentence_about(url, reason) or refused.get(reason)
+    if state is State.REDIRECTED and sentence is not None:
+        return f"the target of its redirect cannot be fetched: {sentence}"
+    return sentence
 
 
 def _remedies(
-    question: Question, known: KnownURL, answer: URLAnswer, rules: Sequence[RuleFacts]
+    question: Question, stored_url: KnownURL, answer: URLAnswer, rules: Sequence[RuleFacts]
 ) -> list[str]:
     """Return what changes the state of a known URL."""
-    if known.state in {State.HELD, State.FAILED} and known.reason is not None:
-        found = remedies.remedy(known.reason, _case(question, known.depth, known.hops, rules))
-        return [] if found is None else [found]
-    if known.state is not State.QUEUED or question.crawl is None or question.crawl.is_running:
+    if stored_url.state in {State.HELD, State.FAILED} and stored_url.reason is not None:
+        remedy = remedies.remedy(
+            stored_url.reason, _case(question, stored_url.depth, stored_url.hops, rules)
+        )
+        return [] if remedy is None else [remedy]
+    if stored_url.state is not State.QUEUED or question.crawl is None or question.crawl.is_running:
         return []
     if answer.robots is not None and not answer.robots.allows:
         return [f"the next crawl will hold it: {HoldReason.ROBOTS.value}"]
     most = question.crawl.settings.crawl.max_pages
     if question.crawl.state == "finished" and most:
         return [f"--max-pages, where the last crawl stopped (it was {most:,})"]
-    return ["the same crawl command again: it resumes, and asks the URL in its turn"]
+    return ["the same crawl command again: it resumes, and requests the URL when its turn comes"]
 
 
 def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
@@ -213,15 +219,15 @@ def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
         return URLAnswer(asked=shown, state="refused", policy=answer.policy, **said)
     if reason is None:
         return answer
-    found = remedies.remedy(reason.label, _case(question, 0, 0, rules))
-    one = _represented_by(question, rules)
+    remedy = remedies.remedy(reason.label, _case(question, 0, 0, rules))
+    representative = _represented_by(question, rules)
     return replace(
         answer,
         because=f"{_NEVER_SEEN}; if one did, it would be held: {reason.value}",
         reason=reason.label,
         rules=rules,
-        same_as=None if one is None else redact(one.url),
-        remedies=[] if found is None else [found],
+        same_as=None if representative is None else redact(representative.url),
+        remedies=[] if remedy is None else [remedy],
     )
 
 

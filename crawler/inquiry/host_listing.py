@@ -60,10 +60,10 @@ def hosts_of(
         after: the cursor of the page before.
         most: hosts on a page.
     """
-    found = host_list.hosts_in(
+    page = host_list.hosts_in(
         connection, order=order, part=part, blocked=blocked, after=after, most=most
     )
-    rows = found.rows
+    rows = page.rows
     if part and not after and (exact := host_list.host_named(connection, part.casefold())):
         rows = [exact, *(row for row in rows if row.row != exact.row)]
     crawl = last_crawl(connection)
@@ -76,8 +76,8 @@ def hosts_of(
             for row in rows
         ],
         total=host_list.number_of(connection),
-        after=found.after,
-        looked_at=found.looked_at,
+        after=page.after,
+        looked_at=page.looked_at,
     )
 
 
@@ -90,13 +90,13 @@ def _answer(
     now: float,
 ) -> HostAnswer:
     """Return a host in words."""
-    own = tables.of(row.name)
+    host_settings = tables.of(row.name)
     delay, source = settings.crawl.delay, "the settings (--delay)"
-    if own.delay is not None:
-        delay, source = own.delay, "the settings ([hosts])"
+    if host_settings.delay is not None:
+        delay, source = host_settings.delay, "the settings ([hosts])"
     longest = settings.crawl.max_crawl_delay
-    if own.max_crawl_delay is not None:
-        longest = own.max_crawl_delay
+    if host_settings.max_crawl_delay is not None:
+        longest = host_settings.max_crawl_delay
     if row.delay is not None and min(row.delay, longest) > delay:
         delay, source = min(row.delay, longest), "its robots.txt"
         if row.delay > longest:

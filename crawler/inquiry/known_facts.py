@@ -53,15 +53,15 @@ class Question(NamedTuple):
         return self.canonical.url if self.known is None else self.known.url
 
 
-def found(connection: Connection, known: KnownURL) -> Finding:
+def found(connection: Connection, stored_url: KnownURL) -> Finding:
     """Return where a URL was found."""
     return Finding(
-        at=iso(known.found_at) or "",
-        spelling=redact(known.spelling or known.url),
-        on=[redact(url) for url in known_url.way_to(connection, known)],
-        depth=known.depth,
-        hops=known.hops,
-        named_by=[redact(url) for url, _kind in known_url.naming(connection, known.row)],
+        at=iso(stored_url.found_at) or "",
+        spelling=redact(stored_url.spelling or stored_url.url),
+        on=[redact(url) for url in known_url.way_to(connection, stored_url)],
+        depth=stored_url.depth,
+        hops=stored_url.hops,
+        named_by=[redact(url) for url, _kind in known_url.naming(connection, stored_url.row)],
     )
 
 
@@ -70,20 +70,20 @@ def robots(question: Question) -> RobotsFacts | None:
     if not is_fetched(question.url):
         return None
     origin = origin_of(question.url)
-    kept = host_rows.cached_robots(question.connection, origin)
-    if kept is None:
+    robots_txt = host_rows.cached_robots(question.connection, origin)
+    if robots_txt is None:
         return None
     crawl = question.crawl
     agent = (load(None, {}) if crawl is None else crawl.settings).crawl.token
-    line = deciding_line(kept.rules or "", agent, question.url)
+    line = deciding_line(robots_txt.rules or "", agent, question.url)
     return RobotsFacts(
         url=f"{origin}/robots.txt",
         agent=agent,
         line=None if line is None else line.number,
         text=None if line is None else line.text,
         allows=line is None or line.allows,
-        expires_at=iso(kept.expires_at),
-        unreachable_since=iso(kept.unreachable_since),
+        expires_at=iso(robots_txt.expires_at),
+        unreachable_since=iso(robots_txt.unreachable_since),
     )
 
 
@@ -140,59 +140,59 @@ def rules(question: Question, represented_by: str) -> list[RuleFacts]:
     for url in dict.fromkeys((question.url, represented_by)):
         site = site_in(canonicalizer.identity(url))
         in_force = RulesInForce.around(question.connection, canonicalizer, site)
-        found = in_force.rewrite_held(url)
-        if found is not None and found.rules:
-            known = {rule.id: rule for rule in in_force.known}
+        rewritten = in_force.rewrite_held(url)
+        if rewritten is not None and rewritten.rules:
+            rules_by_id = {rule.id: rule for rule in in_force.known}
             return [
                 RuleFacts(
                     id=name,
-                    state=known[name].state,
-                    says=describe(known[name].rewrite),
-                    predicts=redact(found.identity),
-                    key=found.key.hex(),
+                    state=rules_by_id[name].state,
+                    says=describe(rules_by_id[name].rewrite),
+                    predicts=redact(rewritten.identity),
+                    key=rewritten.key.hex(),
                 )
-                for name in found.rules
+                for name in rewritten.rules
             ]
     return []
 
 
-def gone_names(question: Question, found: Sequence[RuleFacts]) -> list[str]:
+def gone_names(question: Question, holding_rules: Sequence[RuleFacts]) -> list[str]:
     """Return the other names of a held URL's page that answered 404 or 410, the latest first.
 
     Once enough names have answered so, the others are held without a request.
 
     Args:
         question: about the URL.
-        found: the rules that hold it.
+        holding_rules: the rules that hold it.
     """
     connection = question.connection
-    if not found or not host_urls.has_index(connection):
+    if not holding_rules or not host_urls.has_index(connection):
         return []
     site = site_in(question.canonicalizer.identity(question.url))
     in_force = RulesInForce.around(connection, question.canonicalizer, site)
-    used = {rule.id for rule in found}
+    used = {rule.id for rule in holding_rules}
     hosts = {
         host
         for rule in in_force.known
         if rule.id in used
         for host in in_force.hosts_of(connection, rule.rewrite)
     }
-    key = bytes.fromhex(found[-1].key)
+    key = bytes.fromhex(holding_rules[-1].key)
     gone = []
     for host in sorted(hosts):
         for url in known_url.gone_of(connection, host):
-            same = in_force.rewrite_held(url)
-            if same is not None and same.key == key:
+            rewritten = in_force.rewrite_held(url)
+            if rewritten is not None and rewritten.key == key:
                 gone.append(redact(url))
     return gone
 
 
 def resource(connection: Connection, row: int, most: int) -> ResourceFacts:
     """Return the resource of a URL with its other URLs, as far as they are looked for."""
-    found = cluster_of(connection, row, most)
+    cluster = cluster_of(connection, row, most)
     return ResourceFacts(
-        representative=redact(found.url),
-        row=found.row,
+        representative=redact(cluster.url),
+        row=cluster.row,
         members=[
             MemberFacts(
                 url=redact(member.url),
@@ -202,7 +202,7 @@ def resource(connection: Connection, row: int, most: int) -> ResourceFacts:
                 status=member.status if member.kind == "redirect" else None,
                 last_seen=iso(member.last_seen),
             )
-            for member in found.members
+            for member in cluster.members
         ],
-        has_more=found.has_more,
+        has_more=cluster.has_more,
     )

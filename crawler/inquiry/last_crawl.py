@@ -66,22 +66,24 @@ def _settings(stored: Mapping[str, Mapping[str, Any]]) -> Settings:
     Keys that are unknown today, and those of which a job has only "***", are left out. Newer keys
     have their defaults.
     """
-    known = {
+    sections = {
         field.name: _usable(stored.get(field.name, {}), field.type)
         for field in msgspec.structs.fields(Settings)
     }
     try:
-        return load(None, known)
+        return load(None, sections)
     except SettingsError:  # a value that is not allowed any more
-        return load(None, {name: keys for name, keys in known.items() if _is_allowed(name, keys)})
+        return load(
+            None, {name: keys for name, keys in sections.items() if _is_allowed(name, keys)}
+        )
 
 
-def _usable(given: Mapping[str, Any], kind: object) -> dict[str, Any]:
+def _usable(stored: Mapping[str, Any], kind: object) -> dict[str, Any]:
     """Return the keys of a section that are known today; of ``hosts``, those of each table."""
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return {name: _usable(table, HostSettings) for name, table in given.items()}
+        return {name: _usable(table, HostSettings) for name, table in stored.items()}
     names = {field.name for field in msgspec.structs.fields(kind)} - _SECRET
-    return {key: value for key, value in given.items() if key in names}
+    return {key: value for key, value in stored.items() if key in names}
 
 
 def _is_allowed(section: str, keys: Mapping[str, Any]) -> bool:
@@ -105,13 +107,13 @@ def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None 
         PolicyError: for a name that names no policy.
         StoreError: if the keys were made under another policy, or under one whose file is needed.
     """
-    made = read_facts(connection)["policy"]
+    label = read_facts(connection)["policy"]
     if name is not None:
-        return policy_of_label(made, name)
+        return policy_of_label(label, name)
     for one in (crawl.settings.crawl.policy if crawl is not None else None, None):
         with suppress(PolicyError, StoreError):
-            return policy_of_label(made, one)
-    raise StoreError(f"its keys were made under policy {made}; give its file with --policy")
+            return policy_of_label(label, one)
+    raise StoreError(f"its keys were made under policy {label}; give its file with --policy")
 
 
 def limits_of(

@@ -135,16 +135,16 @@ def merges(connection: Connection, rule: str = "", most: int = 10) -> Merges:
 def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
     """Return the rules of the policy that merged links."""
     links: Counter[str] = Counter()
-    shown: dict[str, MergedLink] = {}
+    example_by_rule: dict[str, MergedLink] = {}
     examples = known_merges.example_of_each(connection)
     for rules in sorted(sets, key=lambda rules: rules.count("+")):  # the smallest first
         for name in rules.split(" + "):
             links[name] += sets[rules]
             if rules in examples:
-                shown.setdefault(name, examples[rules])
+                example_by_rule.setdefault(name, examples[rules])
     lines = []
     for name, count in links.items():
-        named, example = RULES.get(name), shown.get(name)
+        named, example = RULES.get(name), example_by_rule.get(name)
         lines.append(
             MergeLine(
                 rule=name,
@@ -167,12 +167,12 @@ def _of_kinds(connection: Connection) -> list[MergeLine]:
 
     Only for the latest redirects and canonical links is it checked whether they merge URLs.
     """
-    found = known_merges.kind_counts(connection)
+    totals = known_merges.kind_counts(connection)
     numbers = {
-        "redirect": (found.redirect, "URLs"),
-        "canonical": (found.canonical, "pages"),
-        "learned": (found.rule, "URLs"),
-        "content": (found.content, "pages"),
+        "redirect": (totals.redirect, "URLs"),
+        "canonical": (totals.canonical, "pages"),
+        "learned": (totals.rule, "URLs"),
+        "content": (totals.content, "pages"),
     }
     lines = []
     for kind, (count, of) in numbers.items():
@@ -210,49 +210,49 @@ def _merges_by(
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
     if rule in KINDS:
         return [
-            _of_url(connection, canonicalizer, found) for found in _latest(connection, rule, most)
+            _of_url(connection, canonicalizer, merge) for merge in _latest(connection, rule, most)
         ]
     having = [one for one in sets if rule in one.split(" + ")]
     return [
         MergeFacts(
-            link=redact(found.spelling),
-            same_as=redact(found.same_as),
+            link=redact(merge.spelling),
+            same_as=redact(merge.same_as),
             represented_by=None,
-            row=found.row,
-            found_on=None if found.found_on is None else redact(found.found_on),
-            seen_at=iso(found.seen_at),
+            row=merge.row,
+            found_on=None if merge.found_on is None else redact(merge.found_on),
+            seen_at=iso(merge.seen_at),
             times=None,
             status=None,
-            rules=found.rules.split(" + "),
+            rules=merge.rules.split(" + "),
             learned=[],
-            identity=_identity(canonicalizer, found.spelling),
-            steps=_steps(canonicalizer, found.spelling),
-            other_steps=_steps(canonicalizer, found.same_as),
+            identity=_identity(canonicalizer, merge.spelling),
+            steps=_steps(canonicalizer, merge.spelling),
+            other_steps=_steps(canonicalizer, merge.same_as),
         )
-        for found in known_merges.examples(connection, having, most)
+        for merge in known_merges.examples(connection, having, most)
     ]
 
 
-def _of_url(connection: Connection, canonicalizer: Canonicalizer, found: LatestMerge) -> MergeFacts:
+def _of_url(connection: Connection, canonicalizer: Canonicalizer, merge: LatestMerge) -> MergeFacts:
     """Return a merge by a redirect, a canonical link, content or a learned rule."""
     learned: list[LearnedName] = []
-    if found.kind == "rule":
-        learned = rules_between(connection, canonicalizer, found.url, found.same_as)
-    is_end = found.same_as == found.represented_by
+    if merge.kind == "rule":
+        learned = rules_between(connection, canonicalizer, merge.url, merge.same_as)
+    is_end = merge.same_as == merge.represented_by
     return MergeFacts(
-        link=redact(found.url),
-        same_as=redact(found.same_as),
-        represented_by=None if is_end else redact(found.represented_by),
-        row=found.row,
+        link=redact(merge.url),
+        same_as=redact(merge.same_as),
+        represented_by=None if is_end else redact(merge.represented_by),
+        row=merge.row,
         found_on=None,
-        seen_at=iso(found.seen_at),
-        times=found.times,
-        status=found.status if found.kind == "redirect" else None,
-        rules=["learned" if found.kind == "rule" else found.kind],
+        seen_at=iso(merge.seen_at),
+        times=merge.times,
+        status=merge.status if merge.kind == "redirect" else None,
+        rules=["learned" if merge.kind == "rule" else merge.kind],
         learned=learned,
         identity=None,
-        steps=_steps(canonicalizer, found.url),
-        other_steps=_steps(canonicalizer, found.same_as),
+        steps=_steps(canonicalizer, merge.url),
+        other_steps=_steps(canonicalizer, merge.same_as),
     )
 
 
@@ -266,10 +266,13 @@ def rules_between(
     for one in (url, represented_by):
         site = site_in(canonicalizer.identity(one))
         in_force = RulesInForce.around(connection, canonicalizer, site)
-        found = in_force.rewrite_held(one)
-        if found is not None and found.rules:
-            known = {rule.id: rule.rewrite for rule in in_force.known}
-            return [LearnedName(id=name, says=describe(known[name])) for name in found.rules]
+        rewritten = in_force.rewrite_held(one)
+        if rewritten is not None and rewritten.rules:
+            rewrites_by_id = {rule.id: rule.rewrite for rule in in_force.known}
+            return [
+                LearnedName(id=name, says=describe(rewrites_by_id[name]))
+                for name in rewritten.rules
+            ]
     return []
 
 

@@ -66,13 +66,13 @@ def patterns_of(
     """
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
-    found = pattern_list.patterns_in(connection, part=part, after=after, most=most)
+    page = pattern_list.patterns_in(connection, part=part, after=after, most=most)
     marked = () if after else pattern_list.marked_patterns(connection)
     return PatternListing(
-        patterns=[_answer(row, settings) for row in found.rows],
+        patterns=[_answer(row, settings) for row in page.rows],
         excluded=[_answer(row, settings) for row in marked],
-        after=found.after,
-        looked_at=found.looked_at,
+        after=page.after,
+        looked_at=page.looked_at,
     )
 
 
@@ -87,28 +87,29 @@ def preview(connection: Connection, text: str) -> ExclusionPreview:
         SettingsError: if it is neither.
     """
     pattern = pattern_named(text)
-    found = excluded_patterns.preview(connection, pattern)
+    exclusion = excluded_patterns.preview(connection, pattern)
     row = pattern_list.pattern_with(connection, pattern.key)
     return ExclusionPreview(
         pattern=pattern.text,
         host=pattern.host,
-        would_hold=found.held,
-        at_least=not found.is_exact,
-        looked_at=found.looked_at,
-        queued_on_host=found.queued,
-        ever_queued=found.ever,
+        would_hold=exclusion.held,
+        at_least=not exclusion.is_exact,
+        looked_at=exclusion.looked_at,
+        queued_on_host=exclusion.queued,
+        ever_queued=exclusion.ever,
         state=_STATES[row.excluded if row is not None else 0],
     )
 
 
-def said(found: ExclusionPreview) -> str:
+def said(exclusion: ExclusionPreview) -> str:
     """Return a preview as a sentence."""
-    if not found.at_least:
-        return f"{found.pattern}: it would hold {counted(found.would_hold, 'queued URL')}"
+    if not exclusion.at_least:
+        return f"{exclusion.pattern}: it would hold {counted(exclusion.would_hold, 'queued URL')}"
     return (
-        f"{found.pattern}: it would hold {found.would_hold:,} of the first {found.looked_at:,} "
-        f"URLs that are queued on {found.host}, which has {found.queued_on_host:,}; "
-        f"{found.ever_queued:,} with this pattern were ever queued"
+        f"{exclusion.pattern}: it would hold {exclusion.would_hold:,} of the first "
+        f"{exclusion.looked_at:,} URLs that are queued on {exclusion.host}, which has "
+        f"{exclusion.queued_on_host:,}; {exclusion.ever_queued:,} with this pattern "
+        "were ever queued"
     )
 
 

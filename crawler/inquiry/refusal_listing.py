@@ -84,9 +84,9 @@ def urls_of(connection: Connection, refusal: Refusal, before: int | None = None)
         before: the cursor of the page before.
     """
     number = dict(refused_list.refusals(connection)).get(refusal, 0)
-    found = refused_list.urls_of(connection, refusal, before=before)
+    page = refused_list.urls_of(connection, refusal, before=before)
     return RefusalPage(
-        about=_answer(refusal, number, found.rows[:_EXAMPLES], last_crawl(connection)),
+        about=_answer(refusal, number, page.rows[:_EXAMPLES], last_crawl(connection)),
         urls=[
             RefusedURLAnswer(
                 url=redact(row.url),
@@ -95,9 +95,9 @@ def urls_of(connection: Connection, refusal: Refusal, before: int | None = None)
                 attempts=row.attempts,
                 at=iso(row.at) if row.at else None,
             )
-            for row in found.rows
+            for row in page.rows
         ],
-        after=found.after,
+        after=page.after,
     )
 
 

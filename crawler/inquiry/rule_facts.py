@@ -139,19 +139,19 @@ def in_state(connection: Connection, state: str, most: int, after: str = "") -> 
     spared, _, last = after.partition("-")
     if after and not (spared.isdecimal() and spared.isascii() and len(spared) < _DIGITS):
         raise LookupError(after)
-    found = rule_rows.most_useful(
+    rules = rule_rows.most_useful(
         connection, state, most + 1, (int(spared), last) if after else None
     )
-    shown = found[:most]
-    more = f"{shown[-1].spared}-{shown[-1].id}" if len(found) > most else None
-    return _listing(connection, shown, state=state, more=more)
+    listed = rules[:most]
+    more = f"{listed[-1].spared}-{listed[-1].id}" if len(rules) > most else None
+    return _listing(connection, listed, state=state, more=more)
 
 
 def of_host(connection: Connection, host: str, most: int) -> RuleListing:
     """Return the rules of a host by state; in each, those that spare the most come first."""
-    found = rule_rows.of_hosts(connection, [host], RULE_STATES)
-    found.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, rule.id))
-    return _listing(connection, found[:most], host=host)
+    rules = rule_rows.of_hosts(connection, [host], RULE_STATES)
+    rules.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, rule.id))
+    return _listing(connection, rules[:most], host=host)
 
 
 def _listing(
@@ -203,14 +203,15 @@ def count_spared(
         if looked_at == share:
             cut.add(host)
         while part := list(islice(held, _AT_ONCE)):
-            made = in_force.rewrite_all_held([one.url for one in part])
-            for one, own in zip(part, made, strict=True):
+            rewritten_urls = in_force.rewrite_all_held([held_url.url for held_url in part])
+            for held_url, rewritten in zip(part, rewritten_urls, strict=True):
                 # If no rule changes the URL, those that change its representative hold it.
-                found = own if own and own.rules else in_force.rewrite_held(one.represented_by)
-                for name in found.rules if found else ():
-                    if name in acting:
-                        acting[name].spared += 1
-    return {name for name, own in covered.items() if own & cut}
+                has_rules = rewritten and rewritten.rules
+                change = rewritten if has_rules else in_force.rewrite_held(held_url.represented_by)
+                for rule_id in change.rules if change else ():
+                    if rule_id in acting:
+                        acting[rule_id].spared += 1
+    return {rule_id for rule_id, its_hosts in covered.items() if its_hosts & cut}
 
 
 def state_counts(connection: Connection) -> list[StateCount]:
@@ -226,7 +227,7 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
     """Return all that a store knows of a rule, its evidence with both pages side by side."""
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
     cut = count_spared(connection, [rule], _LOOKED_AT)
-    given = pairs_of(connection, rule)
+    pairs = pairs_of(connection, rule)
     return RuleReport(
         rule=_line(rule, or_more=rule.id in cut),
         why=FAMILIES[rule.rewrite.family].why,
@@ -237,7 +238,7 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
         evidence=[
             _side_by_side(connection, canonicalizer, pair)
             for verdict in VERDICTS
-            for pair in [one for one in given if one.verdict == verdict.value][:SAMPLES]
+            for pair in [one for one in pairs if one.verdict == verdict.value][:SAMPLES]
         ],
         holds=_held_by(connection, canonicalizer, rule),
         can_be_revoked=rule.state != "revoked",
@@ -255,10 +256,10 @@ def standing_in(connection: Connection, rule: TrackedRule) -> Standing:
 
 def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:
     """Return the evidence of a rule, in the order in which it came."""
-    found = []
+    pairs = []
     for pair in ledger.pairs_of(connection, [rule.id]):
         url, other = oriented(rule.rewrite, (pair.first, pair.second))
-        found.append(
+        pairs.append(
             PairFacts(
                 url=url,
                 found=other,
@@ -268,7 +269,7 @@ def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:
                 at=iso(pair.at),
             )
         )
-    return found
+    return pairs
 
 
 def instead_of(connection: Connection, pairs: Collection[PairFacts]) -> list[str]:
@@ -280,16 +281,16 @@ def instead_of(connection: Connection, pairs: Collection[PairFacts]) -> list[str
     ]
 
 
-def _instead(one: PageSide, other: PageSide) -> str:
+def _instead(side: PageSide, other: PageSide) -> str:
     """Return in words what a URL is, instead of what a rule has predicted."""
-    if one.redirects_to is not None:
-        return f"redirects to {one.redirects_to}"
-    if one.url == other.url:
+    if side.redirects_to is not None:
+        return f"redirects to {side.redirects_to}"
+    if side.url == other.url:
         return "answers by itself, or names itself in its canonical link"
-    if one.row is None:  # as where it was learned from a log of redirects
+    if side.row is None:  # as where it was learned from a log of redirects
         return f"leads to {other.url}"
-    if one.status in GONE:
-        return f"is gone (HTTP {one.status}); {other.url} is not"
+    if side.status in GONE:
+        return f"is gone (HTTP {side.status}); {other.url} is not"
     if other.status in GONE:
         return f"is there; {other.url} is gone (HTTP {other.status})"
     return f"is another page than {other.url}"
@@ -315,16 +316,16 @@ def _side_by_side(
     connection: Connection, canonicalizer: Canonicalizer, pair: PairFacts
 ) -> EvidencePair:
     """Return a piece of evidence, with what the store has of both URLs now."""
-    one, other = (_side(connection, canonicalizer, url) for url in (pair.url, pair.found))
+    first, second = (_side(connection, canonicalizer, url) for url in (pair.url, pair.found))
     digests = [
         None if side.row is None else known_url.digest_of(connection, side.row)
-        for side in (one, other)
+        for side in (first, second)
     ]
     return EvidencePair(
         agrees=pair.verdict == "same",
         pair=pair,
-        url=one,
-        found=other,
+        url=first,
+        found=second,
         same_body=None if None in digests else digests[0] == digests[1],
     )
 
@@ -332,21 +333,23 @@ def _side_by_side(
 def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -> PageSide:
     """Return what a store has of an identity now."""
     try:
-        known = known_url.find(connection, canonicalizer.key_of(canonicalizer.identity(identity)))
+        stored_url = known_url.find(
+            connection, canonicalizer.key_of(canonicalizer.identity(identity))
+        )
     except InvalidURL:
-        known = None
-    page = None if known is None else known_url.page_of(connection, known.row)
-    leads = [] if known is None else known_url.redirects_from(connection, known.row)[:1]
+        stored_url = None
+    page = None if stored_url is None else known_url.page_of(connection, stored_url.row)
+    leads = [] if stored_url is None else known_url.redirects_from(connection, stored_url.row)[:1]
     return PageSide(
         url=redact(identity),
-        row=None if known is None else known.row,
-        state="never-seen" if known is None else known.state.name.lower(),
+        row=None if stored_url is None else stored_url.row,
+        state="never-seen" if stored_url is None else stored_url.state.name.lower(),
         status=None if page is None else page.status,
         title=None if page is None else page.title,
         canonical=None if page is None or page.canonical is None else redact(page.canonical),
         redirects_to=redact(leads[0].url) if leads else None,
         redirect_status=leads[0].status if leads else None,
-        at=None if known is None or known.state.name == "QUEUED" else iso(known.due),
+        at=None if stored_url is None or stored_url.state.name == "QUEUED" else iso(stored_url.due),
     )
 
 
@@ -357,11 +360,11 @@ def _held_by(
     if rule.state not in IN_FORCE or not host_urls.has_index(connection):
         return []
     in_force = RulesInForce.around(connection, canonicalizer, rule.rewrite.host)
-    found: dict[int, HeldFacts] = {}
+    facts_by_row: dict[int, HeldFacts] = {}
     for place in _PLACES:
         names = held_near(connection, without_port(rule.rewrite.host), place)
-        for one in islice(held_by(rule, names, in_force), _HELD - len(found)):
-            found[one.row] = HeldFacts(
+        for one in islice(held_by(rule, names, in_force), _HELD - len(facts_by_row)):
+            facts_by_row[one.row] = HeldFacts(
                 url=redact(one.url), row=one.row, same_as=redact(one.represented_by)
             )
-    return list(found.values())
+    return list(facts_by_row.values())

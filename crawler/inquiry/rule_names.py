@@ -123,15 +123,15 @@ def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[L
     """
     by_rewrite = {rule.rewrite: rule for rule in rules}
     folded: Counter[Rewrite] = Counter()
-    shown: list[TrackedRule] = []
+    listed: list[TrackedRule] = []
     for rewrite, rule in by_rewrite.items():
         whole = by_rewrite.get(replace(rewrite, below="/"))
         same = whole is not None and rule.state in {whole.state, *_HARMLESS}
         if whole is None or whole is rule or everything or not same:
-            shown.append(rule)
+            listed.append(rule)
         else:
             folded[whole.rewrite] += 1
-    shown.sort(
+    listed.sort(
         key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, -rule.agree, rule.rewrite)
     )
-    return [ListedRule(rule, folded[rule.rewrite]) for rule in shown]
+    return [ListedRule(rule, folded[rule.rewrite]) for rule in listed]

@@ -115,8 +115,8 @@ def as_record(magic: bytes, record: KeyHeader | KeyState) -> bytes:
 
 def _content_of(record: bytes) -> bytes | None:
     """Return the content of a record; None if its checksum is wrong."""
-    content, told = record[: RECORD - _SUM], record[RECORD - _SUM :]
-    if len(record) != RECORD or hashlib.blake2b(content, digest_size=_SUM).digest() != told:
+    content, checksum = record[: RECORD - _SUM], record[RECORD - _SUM :]
+    if len(record) != RECORD or hashlib.blake2b(content, digest_size=_SUM).digest() != checksum:
         return None
     return content.rstrip(b"\0")
 
@@ -219,20 +219,20 @@ class KeyFile:
             KeyFileError: what was read is damaged.
         """
         order = np.argsort(highs(wanted), kind="stable")
-        asked = wanted[order]
-        found = np.zeros(len(wanted), np.bool_)
+        ordered = wanted[order]
+        present = np.zeros(len(wanted), np.bool_)
         for part in self.state.parts if self._held is None else ():
-            self._look_up(part, asked, found)
+            self._look_up(part, ordered, present)
         for known, known_highs in self._held or ():
-            found |= among(asked, known, known_highs)
+            present |= among(ordered, known, known_highs)
         answer = np.empty(len(wanted), np.bool_)
-        answer[order] = found
+        answer[order] = present
         return answer
 
-    def _look_up(self, part: KeyPart, asked: Keys, found: npt.NDArray[np.bool_]) -> None:
+    def _look_up(self, part: KeyPart, ordered: Keys, present: npt.NDArray[np.bool_]) -> None:
         """Mark which of some sorted keys are in a part."""
         fences, _sums = self._index(part)
-        high = highs(asked)
+        high = highs(ordered)
         low_page = np.maximum(np.searchsorted(fences, high, "left") - 1, 0)
         high_page = np.maximum(np.searchsorted(fences, high, "right") - 1, 0)
         wanted = np.zeros(part.pages + 1, np.int64)  # +1 where wanted pages begin, -1 after them
@@ -249,7 +249,7 @@ class KeyFile:
                 known_highs = highs(known)
                 start = int(np.searchsorted(high, known_highs[0]))
                 end = int(np.searchsorted(high, known_highs[-1], "right"))
-                found[start:end] |= among(asked[start:end], known, known_highs)
+                present[start:end] |= among(ordered[start:end], known, known_highs)
                 read, several = 0, []
 
     def _index(self, part: KeyPart) -> tuple[Halves, npt.NDArray[np.uint32]]:

@@ -102,16 +102,16 @@ def write_file(path: str, header: KeyHeader, chunks: Iterable[Keys]) -> KeyState
         return write_new(file, real, header, chunks, KeyState())
 
 
-def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
+def append(path: str, key_file: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
     """Append keys to a file; they count once its new state is on disk.
 
     Args:
         path: of the file, which is locked.
-        known: the same file, in its last state.
+        key_file: the same file, in its last state.
         chunks: the new keys, sorted, none of which is in the file.
         job: what adds them.
     """
-    before = known.state
+    before = key_file.state
     at = -(-before.end // PAGE) * PAGE
     with Path(path).open("r+b") as file:
         file.truncate(before.end)  # drop what a killed process has written
@@ -119,16 +119,16 @@ def append(path: str, known: KeyFile, chunks: Iterable[Keys], job: str) -> KeySt
         part = _write_part(file, at, chunks)
         file.flush()
         made = KeyState(before.generation + 1, (*before.parts, part), job, before.id)
-        _put_state(file, made, known.spare)
+        _put_state(file, made, key_file.spare)
     return made
 
 
-def is_appended(known: KeyFile, more: int) -> bool:
-    """Return True if so many keys should be appended; else the file is rewritten."""
-    parts = known.state.parts
-    if not parts or len(parts) == _MOST_PARTS or known.version < VERSION:
+def is_appended(key_file: KeyFile, more: int) -> bool:
+    """Return True if this many keys should be appended; else the file is rewritten."""
+    parts = key_file.state.parts
+    if not parts or len(parts) == _MOST_PARTS or key_file.version < VERSION:
         return False
-    return (len(known) - parts[0].keys + more) * _SHARE <= parts[0].keys
+    return (len(key_file) - parts[0].keys + more) * _SHARE <= parts[0].keys
 
 
 def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:

@@ -39,28 +39,28 @@ def is_sorted(keys: Keys) -> bool:
     return bool((high[1:] >= high[:-1]).all() and (low[ties + 1] > low[ties]).all())
 
 
-def among(wanted: Keys, known: Keys, known_highs: Halves | None = None) -> npt.NDArray[np.bool_]:
-    """Return for each of some keys whether it is among known ones.
+def among(wanted: Keys, keys: Keys, key_highs: Halves | None = None) -> npt.NDArray[np.bool_]:
+    """Return for each of some keys whether it is among other keys.
 
     Args:
         wanted: in any order, but sorted ones are found much faster.
-        known: sorted.
-        known_highs: the result of `highs` for these, if already computed.
+        keys: the other keys, sorted.
+        key_highs: the result of `highs` for these, if already computed.
     """
-    high = highs(known) if known_highs is None else known_highs
+    high = highs(keys) if key_highs is None else key_highs
     if not len(high):
         return np.zeros(len(wanted), np.bool_)
-    asked = highs(wanted)
-    at = np.searchsorted(high, asked)
+    wanted_highs = highs(wanted)
+    at = np.searchsorted(high, wanted_highs)
     at[at == len(high)] -= 1
-    near = high[at] == asked
-    found: npt.NDArray[np.bool_] = near & (known["low"][at] == wanted["low"])
+    near = high[at] == wanted_highs
+    present: npt.NDArray[np.bool_] = near & (keys["low"][at] == wanted["low"])
     for n in np.flatnonzero(
-        near & ~found
+        near & ~present
     ):  # keys may share their first half; attackers can make such keys
-        several = known[at[n] : np.searchsorted(high, asked[n], "right")]
-        found[n] = wanted["low"][n] in several["low"]
-    return found
+        several = keys[at[n] : np.searchsorted(high, wanted_highs[n], "right")]
+        present[n] = wanted["low"][n] in several["low"]
+    return present
 
 
 def aligned(streams: Sequence[Iterator[Keys]]) -> Iterator[list[Keys]]:

@@ -61,19 +61,19 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
 
 def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
     """Return the state that the evidence for a rule gives it."""
-    settings, found = site.settings, rule.tally
+    settings, counts = site.settings, rule.tally
     needed = needed_for(rule.rewrite, settings)
     if rule.state in {"active", "suspended"}:
-        if found.refuted > most_wrong(found, settings):
+        if counts.refuted > most_wrong(counts, settings):
             return "revoked"
-        return "suspended" if found.different > found.refuted else "active"
-    unknown = found.undecidable if site.text.varies else found.unknown
-    if rule.state == "revoked" or found.different or unknown > most_unknown(found, settings):
+        return "suspended" if counts.different > counts.refuted else "active"
+    unknown = counts.undecidable if site.text.varies else counts.unknown
+    if rule.state == "revoked" or counts.different or unknown > most_unknown(counts, settings):
         return rule.state
     against = site.rules.get(opposite(rule.rewrite))
-    if unconfirmed(found, settings) or is_outdone(rule, against):
+    if unconfirmed(counts, settings) or is_outdone(rule, against):
         return rule.state
-    is_enough = found.own_word >= needed.own_word or _is_enough(site, rule)
+    is_enough = counts.own_word >= needed.own_word or _is_enough(site, rule)
     return "active" if is_enough else rule.state
 
 
@@ -111,32 +111,32 @@ def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
     Releases of a manual are nearly the same. So only one rule about a directory is active at a
     time. None becomes active where two directories had many equal pages, and then different ones.
     """
-    said, copies = rule.rewrite, site.settings.decision.copies
-    if said.family != "path-prefix":
+    rewrite, copies = rule.rewrite, site.settings.decision.copies
+    if rewrite.family != "path-prefix":
         return False
     for other in site.rules.values():
         if other.rewrite.family == "path-prefix" and other is not rule:
-            shared = {said.old, said.new} & {other.rewrite.old, other.rewrite.new}
+            shared = {rewrite.old, rewrite.new} & {other.rewrite.old, other.rewrite.new}
             has_differed = other.tally.different and other.tally.same >= copies
             if has_differed or (shared and other.state in IN_FORCE):
                 return True
     return False
 
 
-def most_wrong(found: ClassTally, settings: LearningSettings) -> int:
+def most_wrong(counts: ClassTally, settings: LearningSettings) -> int:
     """Return how many classes may turn out to be different while a rule acts."""
-    return min(1, int(settings.decision.wrong * found.same))
+    return min(1, int(settings.decision.wrong * counts.same))
 
 
-def most_unknown(found: ClassTally, settings: LearningSettings) -> int:
+def most_unknown(counts: ClassTally, settings: LearningSettings) -> int:
     """Return how many classes may be unknown when a rule becomes active."""
-    return max(1, int(settings.decision.unknown * found.same))
+    return max(1, int(settings.decision.unknown * counts.same))
 
 
-def unconfirmed(found: ClassTally, settings: LearningSettings) -> int:
+def unconfirmed(counts: ClassTally, settings: LearningSettings) -> int:
     """Return how many more classes a crawl has to see, where the evidence was mined or imported."""
     confirmed = settings.decision.confirmed
-    return max(0, confirmed - (found.same - found.mined)) if found.mined else 0
+    return max(0, confirmed - (counts.same - counts.mined)) if counts.mined else 0
 
 
 def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
@@ -148,22 +148,22 @@ def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
 
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     """Yield the same rule for parts of its site: a section, a value, or one page."""
-    found, said = whole.tally, whole.rewrite
-    least = needed_for(said, site.settings).own_word
-    if said.family == _BESIDE and found.different and found.same >= least:
+    counts, rewrite = whole.tally, whole.rewrite
+    least = needed_for(rewrite, site.settings).own_word
+    if rewrite.family == _BESIDE and counts.different and counts.same >= least:
         for groups in _beside_values(whole):
             yield from _rules_by(site, _where_it_holds(groups, least))
-    if said.below != "/" or said.family == "host-alias" or whole.state == "active":
+    if rewrite.below != "/" or rewrite.family == "host-alias" or whole.state == "active":
         return
-    alike = found.same + found.in_part
-    if alike + found.names / NAMES_FOR_A_CLASS < least:
+    alike = counts.same + counts.in_part
+    if alike + counts.names / NAMES_FOR_A_CLASS < least:
         return  # no part can have enough
-    if found.different:
+    if counts.different:
         yield from _rules_by(site, _where_it_holds(_by_section(whole)))
-    if found.different and said.family == _DROPS:
+    if counts.different and rewrite.family == _DROPS:
         yield from _rules_by(site, _where_it_holds(_by_value(whole)))
     limits = site.settings.decision
-    if said.family == _DROPS and said.old not in limits.selecting:
+    if rewrite.family == _DROPS and rewrite.old not in limits.selecting:
         yield from _rules_by(site, _by_page(whole, limits.names_of_page))
 
 
@@ -172,10 +172,10 @@ def _where_it_holds(groups: _Groups, least: int = 0) -> _Groups:
 
     There are none if exceptions are everywhere: then a part without one proves nothing.
     """
-    tallies = {said: tally(pairs.values()) for said, pairs in groups.items()}
-    bad = [found for found in tallies.values() if found.different]
-    doubts = sum(found.different + found.unknown for found in bad)
-    is_true = doubts > sum(found.same for found in bad)
+    tallies = {rewrite: tally(pairs.values()) for rewrite, pairs in groups.items()}
+    bad = [counts for counts in tallies.values() if counts.different]
+    doubts = sum(counts.different + counts.unknown for counts in bad)
+    is_true = doubts > sum(counts.same for counts in bad)
     return {s: pairs for s, pairs in groups.items() if is_true and tallies[s].same >= least}
 
 
@@ -197,19 +197,19 @@ def _by_section(whole: RuleEvidence) -> _Groups:
     for urls, pair in whole.pairs.items():
         for section in sections_of(Parts.of(pair.key).path):
             if section != "/":  # the rewritten URL is in it
-                said = _in_section(whole.rewrite, section)
-                if said != whole.rewrite:
-                    groups.setdefault(said, {})[urls] = pair
+                rewrite = _in_section(whole.rewrite, section)
+                if rewrite != whole.rewrite:
+                    groups.setdefault(rewrite, {})[urls] = pair
     return groups
 
 
-def _in_section(said: Rewrite, section: str) -> Rewrite:
+def _in_section(rewrite: Rewrite, section: str) -> Rewrite:
     """Return a rule limited to a section; for a moved directory, its subdirectory there."""
-    if said.family != "path-prefix":
-        return replace(said, below=section)
-    if not section.startswith(said.new) or section == said.new:
-        return said
-    return replace(said, old=said.old + section[len(said.new) :], new=section)
+    if rewrite.family != "path-prefix":
+        return replace(rewrite, below=section)
+    if not section.startswith(rewrite.new) or section == rewrite.new:
+        return rewrite
+    return replace(rewrite, old=rewrite.old + section[len(rewrite.new) :], new=section)
 
 
 def _by_value(whole: RuleEvidence) -> _Groups:
@@ -221,10 +221,10 @@ def _by_value(whole: RuleEvidence) -> _Groups:
         field = here[0] | there[0]
         if len(field) == 1 and len(here[0]) + len(there[0]) == 1 and here[1] == there[1]:
             beside = tuple(sorted(here[1]))
-            said = replace(
+            rewrite = replace(
                 whole.rewrite, family="parameter-default", old=next(iter(field)), beside=beside
             )
-            groups.setdefault(said, {})[urls] = pair
+            groups.setdefault(rewrite, {})[urls] = pair
     return groups
 
 
@@ -255,17 +255,17 @@ def _fields_of(parts: Parts, name: str) -> tuple[set[str], set[str]]:
 
 
 def _by_page(whole: RuleEvidence, least: int) -> _Groups:
-    """Return rules for single pages that have at least so many equivalent URLs."""
+    """Return rules for single pages that have at least this many equivalent URLs."""
     if whole.tally.names < least:
         return {}
     groups: dict[str, dict[URLPair, JudgedPair]] = {}
     for urls, pair in whole.pairs.items():
         groups.setdefault(pair.key, {})[urls] = pair
-    found = {}
+    pairs_by_rewrite = {}
     for key, pairs in groups.items():
         same = sum(pair.verdict is PageVerdict.SAME for pair in pairs.values())
         if same >= least:
             parts = Parts.of(key)
             page = parts.path + (f"?{parts.query}" if parts.query else "")
-            found[replace(whole.rewrite, family="parameter-of-page", new=page)] = pairs
-    return found
+            pairs_by_rewrite[replace(whole.rewrite, family="parameter-of-page", new=page)] = pairs
+    return pairs_by_rewrite

@@ -11,9 +11,9 @@ from canonry.storage.learned.ledger import CONTENT, MINED, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
 _MOST_PAIRS = 200  # kept for a rule; beyond these, only pairs that differ are added
-_REFUTES = 0.3  # if so much of the pages' own text differs, the site's own word is ignored
+_REFUTES = 0.3  # if this much of the pages' own text differs, the site's own word is ignored
 _DOUBTED = 0.1  # different classes per same class; a candidate with more is given up
-NAMES_FOR_A_CLASS = 4  # so many further URLs of a page count as one more page
+NAMES_FOR_A_CLASS = 4  # this many further URLs of a page count as one more page
 
 
 def pair_of(one: str, other: str) -> URLPair:
@@ -64,20 +64,20 @@ def tally(pairs: Collection[JudgedPair]) -> ClassTally:
     names = Counter(pair.key for pair in pairs if pair.verdict is PageVerdict.SAME)
     different = {pair.key for pair in pairs if pair.verdict is PageVerdict.DIFFERENT}
     refuted = {p.key for p in pairs if p.verdict is PageVerdict.DIFFERENT and p.is_final}
-    own = {pair.key for pair in pairs if pair.verdict is PageVerdict.SAME and pair.own_word}
-    seen = {p.key for p in pairs if p.verdict is PageVerdict.SAME and p.source != MINED}
+    by_own_word = {pair.key for pair in pairs if pair.verdict is PageVerdict.SAME and pair.own_word}
+    crawled = {p.key for p in pairs if p.verdict is PageVerdict.SAME and p.source != MINED}
     same = names.keys() - different
     unknown = {pair.key for pair in pairs} - different - same
-    asked = {pair.key for pair in pairs if pair.is_asked} & unknown
+    undecidable = {pair.key for pair in pairs if pair.is_asked} & unknown
     return ClassTally(
         len(same),
         len(different),
         len(refuted),
         len(unknown),
-        len(asked),
-        len(own & same),
+        len(undecidable),
+        len(by_own_word & same),
         sum(names[key] - 1 for key in same),
-        len(same - seen),
+        len(same - crawled),
         len(names.keys() & different),
     )
 

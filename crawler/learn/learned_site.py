@@ -35,7 +35,7 @@ from canonry.storage.learned.tracked_rule import URLPair
 _OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # most pairs of a class, and of a rule with few classes
 _HOLDS = 3  # same classes, with none different, from which a rule seems to hold
 _NOTED = 64  # most queued URLs that are kept to decide a rule
-_ALL_NOTED, _EVERY = 200, 8  # after so many answers, only every eighth adds to those
+_ALL_NOTED, _EVERY = 200, 8  # after this many answers, only every eighth adds to those
 _TO_DECIDE = 16  # most undecided or different classes, beyond twice the same ones
 _MOST_RULES = 300  # of a site
 _MOST_HOPS = 5  # followed in a chain of redirects
@@ -122,15 +122,15 @@ class LearnedSite:
             canonical: the identity that it names as canonical, if any.
         """
         self.answers += 1
-        known = self.pages.answered(identity, row)
-        known.is_page, known.is_gone, known.names, known.leads = True, False, canonical, None
-        self.pages.add_answer(identity, known, answer)
+        page = self.pages.answered(identity, row)
+        page.is_page, page.is_gone, page.names, page.leads = True, False, canonical, None
+        self.pages.add_answer(identity, page, answer)
         for led in self._led.pop(identity, ()):
             self._confirm(led.source, identity, led.rules)
         for pair in list(self._open.pop(identity, ())):
             self._judge(pair)
         self._noted.discard(identity)
-        self._meet(identity, known)
+        self._meet(identity, page)
         if canonical not in {None, identity}:
             self._lead(identity, str(canonical))
         self.pages.trim(self._open.keys())
@@ -138,10 +138,10 @@ class LearnedSite:
     def gone(self, identity: str, row: int) -> None:
         """Note a URL that answered 404 or 410."""
         self.answers += 1
-        known = self.pages.answered(identity, row)
-        known.is_page, known.is_gone, known.leads = False, True, None
+        page = self.pages.answered(identity, row)
+        page.is_page, page.is_gone, page.leads = False, True, None
         self._led.pop(identity, None)
-        self._meet(identity, known)
+        self._meet(identity, page)
 
     def moved(self, identity: str, row: int, target: str) -> None:
         """Note a permanent redirect.
@@ -149,20 +149,20 @@ class LearnedSite:
         If no rules explain it, it contradicts the rules that rewrite the URL to a third one.
         """
         self.answers += 1
-        known = self.pages.answered(identity, row)
-        known.leads, known.is_page, known.is_gone = target, False, False
+        page = self.pages.answered(identity, row)
+        page.leads, page.is_page, page.is_gone = target, False, False
         explained = self._lead(identity, target)
         for led in self._led.pop(identity, ()):  # what leads here leads there
             self._lead(led.source, target)
-        there = as_read(Parts.of(target))
+        target_parts = as_read(Parts.of(target))
         for rule in () if explained else list(self.rules.values()):
-            after = act(rule.rewrite, known.parts)
-            is_elsewhere = after is not known.parts and act(rule.rewrite, there) != after
+            after = act(rule.rewrite, page.parts)
+            is_elsewhere = after is not page.parts and act(rule.rewrite, target_parts) != after
             if is_elsewhere and str(after) in self.pages:
                 rule.put(pair_of(identity, target), JudgedPair(str(after), PageVerdict.DIFFERENT))
 
     def may_hold(self, rewrite: Rewrite, number: int) -> bool:
-        """Return True if a rule changes so many URLs that wait in the queue."""
+        """Return True if a rule changes at least this many URLs that wait in the queue."""
         return len(list(islice(self.queued_by(rewrite), number))) == number
 
     def queued_by(self, rewrite: Rewrite) -> Iterator[Parts]:
@@ -178,37 +178,37 @@ class LearnedSite:
 
     def rule(self, rewrite: Rewrite) -> RuleEvidence:
         """Return the evidence for a rule; a new one takes what content says about its opposite."""
-        found = self.rules.get(rewrite)
-        if found is None:
-            found = RuleEvidence(rewrite)
+        rule = self.rules.get(rewrite)
+        if rule is None:
+            rule = RuleEvidence(rewrite)
             if len(self.rules) >= _MOST_RULES:  # say, each link has a new parameter
-                return found
-            self.rules[rewrite] = found
+                return rule
+            self.rules[rewrite] = rule
             if FAMILIES[rewrite.family].can_chain:  # it moves a directory or a host
                 self._moving.append(rewrite)
             against = self.rules.get(opposite(rewrite))
-            if against is not None and against is not found:
+            if against is not None and against is not rule:
                 for pair, judged in against.pairs.items():  # equal content has no direction
                     if not judged.own_word:
-                        found.put(pair, judged)
-        return found
+                        rule.put(pair, judged)
+        return rule
 
-    def _meet(self, identity: str, known: SitePage) -> None:
+    def _meet(self, identity: str, page: SitePage) -> None:
         """Compare a URL with the URLs that may be the same page."""
-        met = 0
-        moved = dict((*self._moved_to(identity, known), *self._ahead.pop(identity, ())))
+        compared = 0
+        moved = dict((*self._moved_to(identity, page), *self._ahead.pop(identity, ())))
         for other in (*moved, *self.pages.partners(identity)):
-            there = self.pages.get(other)
-            if there is None:  # it was forgotten
+            other_page = self.pages.get(other)
+            if other_page is None:  # it was forgotten
                 continue
-            if not there.has_answered:
-                self._note_queued(known, other)
+            if not other_page.has_answered:
+                self._note_queued(page, other)
                 continue
-            if met >= 2 * PARTNERS:
+            if compared >= 2 * PARTNERS:
                 break
             pair = pair_of(identity, other)
             if pair not in self._pairs:
-                rules = self._rules_of(known, there)
+                rules = self._rules_of(page, other_page)
                 if other in moved and moved[other] not in rules:
                     rules = (moved[other],)
                 if not rules or any(map(self._selects, rules)):
@@ -218,25 +218,25 @@ class LearnedSite:
                     continue
                 self._pairs[pair] = rules
                 self._sizes[key] = self._sizes.get(key, 0) + 1
-            met += self._judge(pair)
+            compared += self._judge(pair)
 
-    def _moved_to(self, identity: str, known: SitePage) -> Iterator[tuple[str, Rewrite]]:
+    def _moved_to(self, identity: str, page: SitePage) -> Iterator[tuple[str, Rewrite]]:
         """Yield the URLs that rules about hosts and directories make of a URL, with the rule."""
         for rewrite in self._moving:
-            after = act(rewrite, known.parts)
-            if after is known.parts:
+            after = act(rewrite, page.parts)
+            if after is page.parts:
                 continue
             if (moved := str(after)) in self.pages:
                 yield moved, rewrite
             if not self.pages.has_answered(moved) and len(self._ahead) < _MOST_LED:
                 self._ahead.setdefault(moved, []).append((identity, rewrite))
 
-    def _note_queued(self, known: SitePage, other: str) -> None:
+    def _note_queued(self, page: SitePage, other: str) -> None:
         """Note a queued URL whose answer would complete a pair, and so may decide a rule."""
         is_turn = self.answers < _ALL_NOTED or self.answers % _EVERY == 0
         if is_turn and self.pages.is_queued(other) and other not in self._noted:
             self._noted.add(other)
-            rules = self._rules_of(known, self.pages[other])
+            rules = self._rules_of(page, self.pages[other])
             for rule in self._to_decide(rules):
                 self.decisive.setdefault(rule.rewrite, deque(maxlen=_NOTED)).append(other)
 
@@ -254,10 +254,10 @@ class LearnedSite:
 
     def _selects(self, rewrite: Rewrite) -> bool:
         """Return True if a rule is known not to hold, or enough of its classes are undecided."""
-        found = self._either_way(rewrite).tally
-        alike = found.same + found.in_part  # it may hold in a part of the site
-        is_wrong = found.different > _ENOUGH_AGAINST + 2 * alike
-        return is_wrong or found.unknown + found.different >= _TO_DECIDE + 2 * alike
+        tally = self._either_way(rewrite).tally
+        alike = tally.same + tally.in_part  # it may hold in a part of the site
+        is_wrong = tally.different > _ENOUGH_AGAINST + 2 * alike
+        return is_wrong or tally.unknown + tally.different >= _TO_DECIDE + 2 * alike
 
     def _is_full(self, key: str, rules: tuple[Rewrite, ...]) -> bool:
         """Return True if a class has enough pairs."""
@@ -273,62 +273,62 @@ class LearnedSite:
 
     def _judge(self, pair: URLPair) -> bool:
         """Judge a pair; return True if its URLs could be compared."""
-        one, other = map(self.pages.get, pair)
-        if one is None or other is None:  # it was forgotten
+        page, other = map(self.pages.get, pair)
+        if page is None or other is None:  # it was forgotten
             return False
-        rules = self._pairs[pair] or self._rules_of(one, other)
-        if one.is_gone or other.is_gone:
-            if one.is_page or other.is_page:  # the other one does not redirect
+        rules = self._pairs[pair] or self._rules_of(page, other)
+        if page.is_gone or other.is_gone:
+            if page.is_page or other.is_page:  # the other one does not redirect
                 self._count(pair, rules, PageComparison(PageVerdict.DIFFERENT), MOST_ANSWERS)
             return True
-        if not (one.is_page and other.is_page):  # one of them redirects
+        if not (page.is_page and other.is_page):  # one of them redirects
             return False
-        answers = min(len(one.answers), len(other.answers))
+        answers = min(len(page.answers), len(other.answers))
         if answers:
-            found = compare(one.answers, other.answers, self.text)
-            self._count(pair, rules, found, answers)
+            comparison = compare(page.answers, other.answers, self.text)
+            self._count(pair, rules, comparison, answers)
         else:  # they were forgotten
-            found = PageComparison(PageVerdict.UNKNOWN, not one.answers, not other.answers)
-        if found.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # not final
-            first = len(one.answers) <= len(other.answers)
-            found = found._replace(ask_first=first, ask_second=not first)
-        self._open_or_close(pair, rules, found)
+            comparison = PageComparison(PageVerdict.UNKNOWN, not page.answers, not other.answers)
+        if comparison.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # not final
+            first = len(page.answers) <= len(other.answers)
+            comparison = comparison._replace(ask_first=first, ask_second=not first)
+        self._open_or_close(pair, rules, comparison)
         return bool(answers)
 
     def _open_or_close(
-        self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison
+        self, pair: URLPair, rules: tuple[Rewrite, ...], comparison: PageComparison
     ) -> None:
         """Note whether more answers may change the verdict on a pair."""
-        is_open = found.ask_first or found.ask_second
+        is_open = comparison.ask_first or comparison.ask_second
         for rule in self._to_decide(rules):
             rule.open.pop(pair, None)
             if is_open:
-                rule.open[pair] = found
-        if is_open or found.verdict is PageVerdict.UNKNOWN:
+                rule.open[pair] = comparison
+        if is_open or comparison.verdict is PageVerdict.UNKNOWN:
             for identity in pair:
                 self._open.setdefault(identity, set()).add(pair)
 
     def _count(
-        self, pair: URLPair, rules: tuple[Rewrite, ...], found: PageComparison, answers: int
+        self, pair: URLPair, rules: tuple[Rewrite, ...], comparison: PageComparison, answers: int
     ) -> None:
         """Count a pair for the rules that make its URLs equal.
 
         If both are the same page, all rules hold. If not, one of them is wrong: the pair counts
         against the one with the least evidence.
         """
-        same = found.verdict is PageVerdict.SAME
-        counted = JudgedPair(self._class_of(pair, rules), found.verdict, CONTENT, answers)
-        if same:
+        is_same = comparison.verdict is PageVerdict.SAME
+        counted = JudgedPair(self._class_of(pair, rules), comparison.verdict, CONTENT, answers)
+        if is_same:
             self._note_separator(pair, counted)
-        for rule in self._both_ways(rules) if same else self._to_decide(rules):
-            rule.put(pair, counted, found.share)
+        for rule in self._both_ways(rules) if is_same else self._to_decide(rules):
+            rule.put(pair, counted, comparison.share)
 
-    def _note_separator(self, pair: URLPair, same: JudgedPair) -> None:
+    def _note_separator(self, pair: URLPair, judged: JudgedPair) -> None:
         """Count an equal pair for the rule about semicolons, if a URL has them as separators."""
         for identity in pair:
             parts = Parts.of(identity)
             if parts != self.pages[identity].parts:
-                self.rule(separator_of(parts)).put(pair, same)
+                self.rule(separator_of(parts)).put(pair, judged)
                 return
 
     def _to_decide(self, rules: tuple[Rewrite, ...]) -> Iterator[RuleEvidence]:
@@ -368,31 +368,31 @@ class LearnedSite:
         rules = rules_between(here, there, led=True)
         if not rules:
             return False
-        known = self.pages.get(target)
-        if known is None or not known.has_answered:
+        page = self.pages.get(target)
+        if page is None or not page.has_answered:
             if target in self._led or len(self._led) < _MOST_LED:
                 self._led.setdefault(target, []).append(_Led(source, rules))
-        elif known.is_page:
+        elif page.is_page:
             self._confirm(source, target, rules)
         return True
 
     def _end_of(self, target: str) -> str:
         """Follow the known permanent redirects from a URL; return where they end."""
         for _ in range(_MOST_HOPS):
-            there = self.pages.get(target)
-            if there is None or there.leads is None:
+            page = self.pages.get(target)
+            if page is None or page.leads is None:
                 break
-            target = there.leads
+            target = page.leads
         return target
 
     def _confirm(self, source: str, target: str, rules: tuple[Rewrite, ...]) -> None:
         """Count the site's own word, if the target is a page that names no other as canonical."""
-        there, here = self.pages[target], self.pages.get(source)
-        if there.names not in {None, target}:
+        target_page, source_page = self.pages[target], self.pages.get(source)
+        if target_page.names not in {None, target}:
             return
-        if here is not None and here.answers and there.answers:
-            found = compare(here.answers, there.answers, self.text)
-            if found.verdict is PageVerdict.DIFFERENT:
+        if source_page is not None and source_page.answers and target_page.answers:
+            comparison = compare(source_page.answers, target_page.answers, self.text)
+            if comparison.verdict is PageVerdict.DIFFERENT:
                 return
         open_ones = [rewrite for rewrite in rules if not self._holds(rewrite)]
         pair = pair_of(source, target)

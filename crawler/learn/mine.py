@@ -90,31 +90,36 @@ def candidates(seen: Iterable[SeenPair]) -> list[RuleEvidence]:
     rules: dict[Rewrite, RuleEvidence] = {}
     unexplained: dict[str, list[tuple[Parts, Parts]]] = {}
     for source, target, verdict, by, led in seen:
-        here, there = Parts.of(source), Parts.of(target)
-        found = rules_between(here, there, led=led)
-        if found and (verdict is PageVerdict.SAME or len(found) == 1):  # else one of them is wrong
-            parts = here
-            for rewrite in reversed(found):  # parameters first: their rules name the first host
+        source_parts, target_parts = Parts.of(source), Parts.of(target)
+        rewrites = rules_between(source_parts, target_parts, led=led)
+        # Of several rewrites between pages that differ, one is wrong: nobody knows which.
+        if rewrites and (verdict is PageVerdict.SAME or len(rewrites) == 1):
+            parts = source_parts
+            for rewrite in reversed(rewrites):  # parameters first: their rules name the first host
                 parts = act(rewrite, parts)
             judged = JudgedPair(str(parts), verdict, by, answers=1)
-            for rewrite in found:
+            for rewrite in rewrites:
                 rule = rules.setdefault(rewrite, RuleEvidence(rewrite))
                 before = rule.pairs.get(pair_of(source, target))
                 if before is None or _rank(judged) > _rank(before):
                     rule.put(pair_of(source, target), judged)
         elif led and source != target and verdict is PageVerdict.SAME:
-            left = unexplained.setdefault(site_of(here), [])
-            if len(left) < _MOST_UNEXPLAINED:
-                left.append((here, there))
-    known = {url for rule in rules.values() for urls in rule.pairs for url in urls}
-    known |= {str(url) for left in unexplained.values() for urls in left for url in urls}
+            redirects = unexplained.setdefault(site_of(source_parts), [])
+            if len(redirects) < _MOST_UNEXPLAINED:
+                redirects.append((source_parts, target_parts))
+    seen_urls = {url for rule in rules.values() for urls in rule.pairs for url in urls}
+    seen_urls |= {
+        str(url) for redirects in unexplained.values() for urls in redirects for url in urls
+    }
     enough = [r for r in rules.values() if r.tally.same >= LEAST and not r.tally.different]
     return sorted(
         (
             rule
             for rule in enough
             if opposite(rule.rewrite) not in rules.keys() - {rule.rewrite}
-            and not _is_contradicted(rule.rewrite, unexplained.get(rule.rewrite.host, ()), known)
+            and not _is_contradicted(
+                rule.rewrite, unexplained.get(rule.rewrite.host, ()), seen_urls
+            )
         ),
         key=lambda rule: rule.rewrite,
     )
@@ -126,21 +131,21 @@ def _rank(pair: JudgedPair) -> tuple[bool, int]:
 
 
 def _is_contradicted(
-    said: Rewrite, unexplained: Iterable[tuple[Parts, Parts]], known: Container[str]
+    rewrite: Rewrite, unexplained: Iterable[tuple[Parts, Parts]], seen_urls: Container[str]
 ) -> bool:
     """Return True if a URL led elsewhere than to the known URL that a rule makes of it."""
     for source, target in unexplained:
-        after = act(said, source)
-        if after is not source and act(said, target) != after and str(after) in known:
+        after = act(rewrite, source)
+        if after is not source and act(rewrite, target) != after and str(after) in seen_urls:
             return True
     return False
 
 
 def as_candidate(rule: RuleEvidence) -> LearnedRule:
     """Return a mined rule for a file; it has no times, as a log need not have any."""
-    found = rule.tally
+    tally = rule.tally
     samples = tuple(oriented(rule.rewrite, pair) for pair in list(rule.pairs)[:SAMPLES])
-    evidence = Evidence(agree=found.same, disagree=found.different, samples=samples)
+    evidence = Evidence(agree=tally.same, disagree=tally.different, samples=samples)
     fields = msgspec.structs.astuple(rule.rewrite)
     return LearnedRule(*fields, state="candidate", evidence=evidence)
 
@@ -155,12 +160,12 @@ def put(connection: Connection, mined: Iterable[RuleEvidence], now: float) -> No
         mined: rules with their evidence.
         now: seconds since 1970.
     """
-    given = {rule.rewrite: rule for rule in mined}
-    stored = rule_rows.with_ids(connection, [rewrite.id for rewrite in given])
-    known = {rule.rewrite: rule for rule in evidence_of(connection, stored)}
-    for rewrite, rule in given.items():
-        before = known.setdefault(rewrite, RuleEvidence(rewrite))
+    mined_rules = {rule.rewrite: rule for rule in mined}
+    stored = rule_rows.with_ids(connection, [rewrite.id for rewrite in mined_rules])
+    rules = {rule.rewrite: rule for rule in evidence_of(connection, stored)}
+    for rewrite, rule in mined_rules.items():
+        before = rules.setdefault(rewrite, RuleEvidence(rewrite))
         for urls, pair in rule.pairs.items():
             if urls not in before.pairs:
                 before.put(urls, pair)
-    save_rules(connection, known.values(), now)
+    save_rules(connection, rules.values(), now)

@@ -33,11 +33,11 @@ class RequestPolicy:
         self._chosen: list[str] = []  # tests since the last `to_ask_first`
 
     def questions(self) -> Iterator[str]:
-        """Yield URLs to request again, within the budget."""
-        may_spare = any(rule.tally.same for rule in self._site.rules.values())
+        """Yield identities to request again; each is charged to the budget when it is yielded."""
+        has_same_pages = any(rule.tally.same for rule in self._site.rules.values())
         limits = self._site.settings.requests
         least, share = limits.least, limits.least_share
-        if may_spare:
+        if has_same_pages:
             least, share = limits.base, limits.share
         budget = least + int(share * self._site.answers)
         with_open = [rule for rule in self._site.rules.values() if rule.open]
@@ -47,37 +47,37 @@ class RequestPolicy:
                 for identity in self._of_rule(rule):
                     if self._site.extra >= budget:
                         return
-                    known = self._site.pages[identity]
-                    known.requested += 1
-                    known.is_awaited = True
+                    page = self._site.pages[identity]
+                    page.requested += 1
+                    page.is_awaited = True
                     self._site.extra += 1
                     rule.extra += is_tested
                     yield identity
 
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; those with the most answers first."""
-        found = rule.tally
-        is_sure = rule.state == "candidate" and found.same > _ENOUGH
+        tally = rule.tally
+        is_sure = rule.state == "candidate" and tally.same > _ENOUGH
         if rule.state == "revoked" or rule.is_out or is_sure:
             return
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":
             return
-        wanted = PageVerdict.DIFFERENT if found.different else PageVerdict.UNKNOWN
+        wanted = PageVerdict.DIFFERENT if tally.different else PageVerdict.UNKNOWN
         pairs = [
             pair
             for pair, compared in rule.open.items()
             if compared.verdict is wanted
             and all(identity in self._site.pages for identity in pair)
-            and (found.same or self._is_promising(pair, compared))
+            and (tally.same or self._is_promising(pair, compared))
         ]
         pairs.sort(key=lambda pair: -sum(len(self._site.pages[one].answers) for one in pair))
-        for pair in pairs[: _AT_ONCE if found.same else _FIRST_PAIRS]:
+        for pair in pairs[: _AT_ONCE if tally.same else _FIRST_PAIRS]:
             compared = rule.open[pair]
             asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
             for identity, is_asked in asked:
-                known = self._site.pages[identity]
-                if is_asked and not known.is_awaited and known.requested < MOST_ANSWERS:
+                page = self._site.pages[identity]
+                if is_asked and not page.is_awaited and page.requested < MOST_ANSWERS:
                     yield identity
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:

@@ -150,17 +150,17 @@ class LearningSession(StoredRules):
 
     def _site(self, name: str) -> _Learning:
         """Return a site, loaded from the store if need be."""
-        found = self._sites.get(name)
-        if found is None:
+        learning = self._sites.get(name)
+        if learning is None:
             if self._is_known and self._connection is not None:
                 site = site_records.load(
                     self._connection, name, self._canonicalizer, self._settings
                 )
             else:
                 site = LearnedSite(self._settings)
-            found = self._sites[name] = _Learning(site, RequestPolicy(site))
+            learning = self._sites[name] = _Learning(site, RequestPolicy(site))
         self._sites.move_to_end(name)
-        return found
+        return learning
 
     def learn(
         self, connection: Connection, recorded: Sequence[RecordedOutcome], now: float
@@ -182,20 +182,20 @@ class LearningSession(StoredRules):
         names = dict.fromkeys(self._observe_all(recorded))
         later = [a.replaces for r in recorded for a in r.admissions if a.replaces is not None]
         changed: list[tuple[RuleEvidence, RuleState]] = []
-        asked: list[int] = []
+        probed_rows: list[int] = []
         sooner: list[int] = []
         for site, policy in [self._site(name) for name in names]:
             site.judge_again()
             changed += decide(site)
             sooner += policy.to_ask_first()
-            asked += [site.pages[identity].row for identity in policy.questions()]
+            probed_rows += [site.pages[identity].row for identity in policy.questions()]
         held, released, deferred = self._publish(connection, changed, now)
         later += [*held, *deferred]
         for name in names:
             site_records.save(connection, self._site(name).site, now)
         self._trim(names)
         urls.promote(connection, sooner, QUESTION)
-        found = rows_of(connection, "SELECT url FROM urls WHERE id", asked)
+        found = rows_of(connection, "SELECT url FROM urls WHERE id", probed_rows)
         probes = tuple([Probe(url) for (url,) in found])
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released))
@@ -246,7 +246,7 @@ class LearningSession(StoredRules):
         elif status in GONE:
             site.gone(identity, outcome.row)
             self._count_gone(outcome.queued.url, missing=True)
-        self.find(outcome.links, recorded.admissions[len(outcome.hops) :])
+        self.find(outcome.links, recorded.admissions[len(outcome.leads) :])
 
     def find(self, links: Iterable[Candidate], admitted: Iterable[Admission]) -> None:
         """Note the new links, which wait in the queue.
@@ -257,10 +257,10 @@ class LearningSession(StoredRules):
         """
         for link, admission in zip(links, admitted, strict=False):
             if admission.new and admission.replaces is None:
-                found = self._canonicalizer.identity(link.url)
-                name = without_www(site_in(found))
+                identity = self._canonicalizer.identity(link.url)
+                name = without_www(site_in(identity))
                 if name in self._sites or not self._is_known:  # else it is loaded from the queue
-                    self._site(name).site.found(found, admission.row)
+                    self._site(name).site.found(identity, admission.row)
 
     def _count_gone(self, url: str, *, missing: bool) -> None:
         """Count that a URL of a page is gone, or reset the count because one leads to it."""
@@ -279,7 +279,7 @@ class LearningSession(StoredRules):
         if not rules:
             return [], [], []
         rule_rows.put(connection, [site_records.as_stored(rule, now) for rule in rules])
-        self._in_force, done = publish(
+        self._in_force, rekeyed = publish(
             connection,
             [rule.rewrite for rule in rules],
             self._canonicalizer,
@@ -288,14 +288,14 @@ class LearningSession(StoredRules):
             self._in_force,
         )
         self._generation = rule_rows.generation(connection)
-        return done.held, done.released, done.deferred
+        return rekeyed.held, rekeyed.released, rekeyed.deferred
 
     def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:
         """Apply a rule's new state and notify people; return False if rules form a circle."""
-        said = rule.rewrite
-        if rule.state == "active" and FAMILIES[said.family].can_chain:
+        rewrite = rule.rewrite
+        if rule.state == "active" and FAMILIES[rewrite.family].can_chain:
             others = [other.rewrite for other in self._in_force.known]
-            if find_circle([*others, said]):
+            if find_circle([*others, rewrite]):
                 rule.state = before
                 return False
         rule.entered_at = now
@@ -303,6 +303,6 @@ class LearningSession(StoredRules):
         self._in_force = self._in_force.with_changes([stored.as_learned()])
         self._notify(
             f"rule {stored.id} is {rule.state} (was {before}): "
-            f"{describe(said)}; {agreement(stored.agree, stored.disagree)}"
+            f"{describe(rewrite)}; {agreement(stored.agree, stored.disagree)}"
         )
         return True

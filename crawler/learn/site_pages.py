@@ -84,8 +84,8 @@ class SitePages:
 
     def has_answered(self, identity: str) -> bool:
         """Return True if a URL is known to have answered."""
-        known = self._pages.get(identity)
-        return known is not None and known.has_answered
+        page = self._pages.get(identity)
+        return page is not None and page.has_answered
 
     def found(self, identity: str, row: int) -> None:
         """Note a new URL that waits in the queue."""
@@ -95,13 +95,13 @@ class SitePages:
 
     def answered(self, identity: str, row: int) -> SitePage:
         """Mark a URL as answered, by a page or a redirect, and return it."""
-        known = self._pages.get(identity) or self._add(identity, row)
-        known.row = row or known.row
-        known.has_answered = True
-        known.is_awaited = False
+        page = self._pages.get(identity) or self._add(identity, row)
+        page.row = row or page.row
+        page.has_answered = True
+        page.is_awaited = False
         self._queued.discard(identity)
         self._pages.move_to_end(identity)
-        return known
+        return page
 
     def queued(self) -> Iterator[Parts]:
         """Yield the known URLs that wait in the queue."""
@@ -111,11 +111,11 @@ class SitePages:
         """Return True if a URL is known to wait in the queue."""
         return identity in self._queued
 
-    def add_answer(self, identity: str, known: SitePage, answer: PageAnswer) -> None:
+    def add_answer(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
         """Add the answer of a page, and learn which of its text changes by itself."""
-        before = known.answers[-1] if known.answers else None
-        if len(known.answers) < MOST_ANSWERS:
-            known.answers.append(answer)
+        before = page.answers[-1] if page.answers else None
+        if len(page.answers) < MOST_ANSWERS:
+            page.answers.append(answer)
             self._kept[identity] = None
             self._bytes += len(answer.encoded or b"")
             self.unsaved[identity] = None
@@ -124,10 +124,10 @@ class SitePages:
         if before is None:
             # The sample counts URLs with the same path and title as one page, whatever their query.
             title = next((b for b in answer.blocks[:8] if not self._text.is_ignored(b)), "")
-            page = zlib.crc32(f"{loose_path(known.parts.path)}|{title}".encode())
-            self._text.add_page(page, answer.blocks)
-            known.signs = known.signs or self._signs_of(known, answer)
-            for sign in known.signs:
+            page_hash = zlib.crc32(f"{loose_path(page.parts.path)}|{title}".encode())
+            self._text.add_page(page_hash, answer.blocks)
+            page.signs = page.signs or self._signs_of(page, answer)
+            for sign in page.signs:
                 signed = self._signed.setdefault(sign, [])
                 if len(signed) < _SIGNED and identity not in signed:
                     signed.append(identity)
@@ -136,14 +136,14 @@ class SitePages:
 
     def partners(self, identity: str) -> list[str]:
         """Return URLs that may be the same page; those that have answered come first."""
-        known = self._pages[identity]
-        met: dict[str, None] = {}
-        for form in _forms_of(known.parts):
-            met.update(dict.fromkeys(self._forms.get(form, ())))
-        for sign in known.signs:
-            met.update(dict.fromkeys(self._signed.get(sign, ())))
-        met.pop(identity, None)
-        return sorted(met, key=lambda other: not self._pages[other].has_answered)
+        page = self._pages[identity]
+        matches: dict[str, None] = {}
+        for form in _forms_of(page.parts):
+            matches.update(dict.fromkeys(self._forms.get(form, ())))
+        for sign in page.signs:
+            matches.update(dict.fromkeys(self._signed.get(sign, ())))
+        matches.pop(identity, None)
+        return sorted(matches, key=lambda other: not self._pages[other].has_answered)
 
     def trim(self, needed: Collection[str]) -> None:
         """Forget the oldest pages and answers if too many are kept, except the needed ones."""
@@ -159,44 +159,44 @@ class SitePages:
                 self._forget(identity)
 
     def _forget(self, identity: str) -> None:
-        known = self._pages.pop(identity)
-        self._forget_answers(identity, known)
+        page = self._pages.pop(identity)
+        self._forget_answers(identity, page)
         self._queued.discard(identity)
-        for form in _forms_of(known.parts):
-            if identity in (met := self._forms.get(form, [])):
-                met.remove(identity)
-            if not met:
+        for form in _forms_of(page.parts):
+            if identity in (filed := self._forms.get(form, [])):
+                filed.remove(identity)
+            if not filed:
                 self._forms.pop(form, None)
-        for sign in known.signs:
+        for sign in page.signs:
             if identity in (signed := self._signed.get(sign, [])):
                 signed.remove(identity)
             if not signed:
                 self._signed.pop(sign, None)
 
-    def _forget_answers(self, identity: str, known: SitePage) -> None:
-        if known.answers:
-            self._bytes -= sum(len(answer.encoded or b"") for answer in known.answers)
-            known.answers.clear()
+    def _forget_answers(self, identity: str, page: SitePage) -> None:
+        if page.answers:
+            self._bytes -= sum(len(answer.encoded or b"") for answer in page.answers)
+            page.answers.clear()
             del self._kept[identity]
             self.unsaved.pop(identity, None)
-            self.forgotten.append(known.row)
+            self.forgotten.append(page.row)
 
     def _add(self, identity: str, row: int) -> SitePage:
-        known = self._pages[identity] = SitePage(row, as_read(Parts.of(identity)))
-        for form in _forms_of(known.parts):
-            met = self._forms.setdefault(form, [])
-            met.append(identity)
-            if len(met) > 2 * PARTNERS:  # the first ones and the last ones are enough
-                del met[PARTNERS]
-        return known
+        page = self._pages[identity] = SitePage(row, as_read(Parts.of(identity)))
+        for form in _forms_of(page.parts):
+            filed = self._forms.setdefault(form, [])
+            filed.append(identity)
+            if len(filed) > 2 * PARTNERS:  # the first ones and the last ones are enough
+                del filed[PARTNERS]
+        return page
 
-    def _signs_of(self, known: SitePage, answer: PageAnswer) -> tuple[int, ...]:
+    def _signs_of(self, page: SitePage, answer: PageAnswer) -> tuple[int, ...]:
         """Return the signs of a page: hashes of its bytes, and of the first blocks of its own."""
         signs = [hash(answer.digest)]  # in an order that is the same in every process
         if self._text.knows_pages:
-            own = list(islice((b for b in answer.blocks if self._text.is_own(b)), 2))
-            name = loose_name(known.parts.path)
-            signs += [hash((name, *own[: n + 1])) for n in range(len(own))]
+            own_blocks = list(islice((b for b in answer.blocks if self._text.is_own(b)), 2))
+            name = loose_name(page.parts.path)
+            signs += [hash((name, *own_blocks[: n + 1])) for n in range(len(own_blocks))]
         return tuple(signs)
 
 

@@ -39,20 +39,20 @@ def load(
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
     host_urls.index(connection)
-    found = ledger.urls_of(connection, hosts, _URLS)
-    for past in found:
+    past_urls = ledger.urls_of(connection, hosts, _URLS)
+    for past in past_urls:
         _add_url(site, past, canonicalizer)
     for answer in ledger.answers_of(connection, hosts):
         identity = canonicalizer.identity(answer.url)
-        known = site.pages.answered(identity, answer.row)
-        known.is_page = True
-        known.requested += bool(known.answers)
-        site.extra += bool(known.answers)
-        site.pages.add_answer(identity, known, PageAnswer(answer.digest, answer.blocks))
+        page = site.pages.answered(identity, answer.row)
+        page.is_page = True
+        page.requested += bool(page.answers)
+        site.extra += bool(page.answers)
+        site.pages.add_answer(identity, page, PageAnswer(answer.digest, answer.blocks))
     site.pages.unsaved.clear()
     site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
     site.restore(evidence_of(connection, rule_rows.of_hosts(connection, sites, RULE_STATES)))
-    led = [past.row for past in found if past.state == State.REDIRECTED or past.canonical]
+    led = [past.row for past in past_urls if past.state == State.REDIRECTED or past.canonical]
     for hop in ledger.open_hops_of(connection, led):
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
     return site
@@ -64,18 +64,18 @@ def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> 
     if past.state == State.QUEUED:
         site.pages.found(identity, past.row)
         return
-    known = site.pages.answered(identity, past.row)
-    known.is_page = past.state == State.FETCHED and past.status == OK
-    known.is_gone = past.status in GONE
+    page = site.pages.answered(identity, past.row)
+    page.is_page = past.state == State.FETCHED and past.status == OK
+    page.is_gone = past.status in GONE
     if past.canonical is not None:
-        known.names = canonicalizer.identity(past.canonical)
+        page.names = canonicalizer.identity(past.canonical)
 
 
 def evidence_of(
     connection: Connection, stored: Collection[TrackedRule]
 ) -> Collection[RuleEvidence]:
     """Return stored rules with their evidence, in the given order."""
-    found = {
+    evidence_by_id = {
         rule.id: RuleEvidence(
             rule.rewrite,
             rule.state,
@@ -85,20 +85,20 @@ def evidence_of(
         )
         for rule in stored
     }
-    for pair in ledger.pairs_of(connection, found):
+    for pair in ledger.pairs_of(connection, evidence_by_id):
         judged = JudgedPair(pair.class_url, VERDICTS[pair.verdict], pair.source, pair.answers)
-        found[pair.rule_id].pairs[pair.first, pair.second] = judged
+        evidence_by_id[pair.rule_id].pairs[pair.first, pair.second] = judged
     for rule in stored:
-        evidence = found[rule.id]
-        known = tally(evidence.pairs.values())
-        same = max(0, rule.agree - known.same)
+        evidence = evidence_by_id[rule.id]
+        counts = tally(evidence.pairs.values())
+        same = max(0, rule.agree - counts.same)
         evidence.given = ClassTally(
             same,
-            max(0, rule.disagree - known.different),
-            own_word=max(0, rule.moved - known.own_word),
+            max(0, rule.disagree - counts.different),
+            own_word=max(0, rule.moved - counts.own_word),
             mined=same,
         )
-    return found.values()
+    return evidence_by_id.values()
 
 
 def save(connection: Connection, site: LearnedSite, now: float) -> None:
@@ -144,15 +144,15 @@ def save_rules(connection: Connection, rules: Collection[RuleEvidence], now: flo
 
 def as_stored(rule: RuleEvidence, now: float) -> TrackedRule:
     """Return a rule as the store keeps it."""
-    found = rule.tally
+    counts = rule.tally
     rule.first_seen = rule.first_seen or now
     rule.entered_at = rule.entered_at or now
     return TrackedRule(
         rule.rewrite,
         state=rule.state,
-        agree=found.same,
-        disagree=found.different,
-        moved=found.own_word,
+        agree=counts.same,
+        disagree=counts.different,
+        moved=counts.own_word,
         tests=rule.tests_before + len(rule.tests),
         first_seen=rule.first_seen,
         last_seen=now,

@@ -48,21 +48,21 @@ def standing_of(
         settings: of learning; None for the defaults.
     """
     limits = settings or defaults()
-    found, needed = rule.tally, needed_for(rule.rewrite, limits)
-    limit = most_wrong(found, limits)
+    tally, needed = rule.tally, needed_for(rule.rewrite, limits)
+    limit = most_wrong(tally, limits)
     if rule.state in IN_FORCE:
-        sentence = _active(rule, limit + 1 - found.refuted)
+        sentence = _active(rule, limit + 1 - tally.refuted)
     elif rule.state == "revoked":
         sentence = _revoked(rule)
     else:
         sentence = _waiting(rule, against, limits)
     return Standing(
         sentence,
-        rule.state in IN_FORCE and found.refuted > limit,
-        found,
+        rule.state in IN_FORCE and tally.refuted > limit,
+        tally,
         needed.content,
         needed.own_word,
-        most_unknown(found, limits),
+        most_unknown(tally, limits),
     )
 
 
@@ -73,22 +73,26 @@ def oriented(rewrite: Rewrite, pair: URLPair) -> URLPair:
     return (pair[1], pair[0]) if is_turned else pair
 
 
-def _active(rule: RuleEvidence, left: int) -> str:
+def _active(rule: RuleEvidence, remaining: int) -> str:
     """Return a sentence about a rule in force: what would end it.
 
     Args:
         rule: the rule.
-        left: how many more different pages end it.
+        remaining: how many more different pages end it.
     """
-    found = rule.tally
+    tally = rule.tally
     does = "It acts" if rule.state == "active" else "It holds nothing new"
-    if left <= 0:
-        return f"{does}, but {_others(rule, found.refuted)}: the next crawl revokes it"
-    if rule.state == "suspended" and found.different <= found.refuted:
-        return f"It has what it needs, as {_pages(found.same)} the same: the next crawl decides"
-    because = f"{_pages(found.same)} the same under both names" if found.same else "it was imported"
-    more = "one page that is another ends" if left == 1 else f"{left} pages that are others end"
-    doubts = found.different - found.refuted
+    if remaining <= 0:
+        return f"{does}, but {_others(rule, tally.refuted)}: the next crawl revokes it"
+    if rule.state == "suspended" and tally.different <= tally.refuted:
+        return f"It has what it needs, as {_pages(tally.same)} the same: the next crawl decides"
+    because = f"{_pages(tally.same)} the same under both names" if tally.same else "it was imported"
+    more = (
+        "one page that is another ends"
+        if remaining == 1
+        else f"{remaining} pages that are others end"
+    )
+    doubts = tally.different - tally.refuted
     doubt = f"; {_others(rule, doubts, seem=True)}, and is asked again" if doubts else ""
     return f"{does}, as {because}; {more} it{doubt}"
 
@@ -103,42 +107,44 @@ def _revoked(rule: RuleEvidence) -> str:
 
 def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningSettings) -> str:
     """Return a sentence about a candidate: the first requirement that it does not meet."""
-    found, said = rule.tally, rule.rewrite
+    tally, rewrite = rule.tally, rule.rewrite
     start = "It does not act"
-    if found.different:
-        same = f"{start}: {_others(rule, found.different)}, and {_pages(found.same)} the same"
-        has_parts = said.below == "/" and said.family != "host-alias"
+    if tally.different:
+        same = f"{start}: {_others(rule, tally.different)}, and {_pages(tally.same)} the same"
+        has_parts = rewrite.below == "/" and rewrite.family != "host-alias"
         return f"{same}; rules for parts without exceptions may act" if has_parts else same
     if against is not None and is_outdone(rule, against):
         return f"{start}: rule {against.rewrite.id} says the opposite, and has more for it"
-    needed, has = needed_for(said, limits), rule.weight
-    what = "name" if said.family == "parameter-of-page" else "page"
-    if has < needed.content and found.own_word < needed.own_word:
+    needed, has = needed_for(rewrite, limits), rule.weight
+    what = "name" if rewrite.family == "parameter-of-page" else "page"
+    if has < needed.content and tally.own_word < needed.own_word:
         more = counted(ceil(needed.content - has), f"more {what}")
-        known = [f"{int(has)} of {needed.content}"]
-        if found.own_word:
-            known.append(f"{found.own_word} of {needed.own_word} by redirects and canonical links")
-        unknown = f"; {found.unknown} {_be(found.unknown)} not known yet" if found.unknown else ""
+        progress = [f"{int(has)} of {needed.content}"]
+        if tally.own_word:
+            progress.append(
+                f"{tally.own_word} of {needed.own_word} by redirects and canonical links"
+            )
+        unknown = f"; {tally.unknown} {_be(tally.unknown)} not known yet" if tally.unknown else ""
         are = _be(ceil(needed.content - has))
-        has_so_far = f"(it has {', '.join(known)}{unknown})"
+        has_so_far = f"(it has {', '.join(progress)}{unknown})"
         return f"It needs {more} that {are} the same under both names {has_so_far}"
     confirmed = limits.decision.confirmed
-    if left := unconfirmed(found, limits):
+    if left := unconfirmed(tally, limits):
         return (
             f"It needs {counted(left, 'more page')} that a crawl has found to be the same (it has "
-            f"{confirmed - left} of {confirmed}; {found.mined} {_be(found.mined)} from a log or an "
+            f"{confirmed - left} of {confirmed}; {tally.mined} {_be(tally.mined)} from a log or an "
             "import)"
         )
-    if found.unknown > (allowed := most_unknown(found, limits)):
+    if tally.unknown > (allowed := most_unknown(tally, limits)):
         return (
-            f"It needs to know more: {_pages(found.same)} the same, but of {found.unknown} "
-            f"it is not known; of {allowed} it need not be"
+            f"It needs to know more: {_pages(tally.same)} the same, but of {tally.unknown} "
+            f"it is not known; {allowed} may stay unknown"
         )
     few = ""
-    if said.family in WITH_VALUES and len(values_seen(rule)) < limits.decision.values:
+    if rewrite.family in WITH_VALUES and len(values_seen(rule)) < limits.decision.values:
         few = f", and no other value of its parameter (or {limits.decision.values} are known)"
     return (
-        f"It has what it needs, as {_pages(found.same)} the same: it acts as soon as "
+        f"It has what it needs, as {_pages(tally.same)} the same: it acts as soon as "
         f"{limits.decision.worthwhile} URLs wait that it would hold{few}"
     )
 

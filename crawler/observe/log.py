@@ -77,7 +77,7 @@ class Log:
         if page is not None:
             line.status, line.seconds = page.status, round(page.elapsed, 4)
             line.bytes, line.type = page.size, page.content_type
-        for hop in outcome.hops:
+        for hop in outcome.leads:
             if hop.kind == "redirect":
                 line.redirect, line.status = redact(hop.target.url), hop.status
             else:

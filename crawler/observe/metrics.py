@@ -62,15 +62,15 @@ class Collector:
             yield CounterMetricFamily(name, about, value=getattr(progress, field))
         for name, about, field in GAUGES:
             yield GaugeMetricFamily(name, about, value=getattr(progress, field))
-        found = self._status()
+        status = self._status()
         for name, about, label, part in STORED:
             family = GaugeMetricFamily(name, about, labels=[label])
-            for value, count in found.get(part, {}).items():
+            for value, count in status.get(part, {}).items():
                 family.add_metric([value], count)
             yield family
         name, about, label = MERGED
         merged = GaugeMetricFamily(name, about, labels=[label])
-        for row in found.get("merged", ()):
+        for row in status.get("merged", ()):
             merged.add_metric([row["rules"]], row["links"])
         yield merged
 

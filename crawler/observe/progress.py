@@ -58,7 +58,7 @@ class Rate:
     """The rate of a count, over the last seconds."""
 
     def __init__(self, span: float = _SPAN) -> None:
-        """Start without observations; the rate is over so many seconds."""
+        """Start without observations; the rate is over this many seconds."""
         self._span = span
         self._seen: deque[tuple[float, int]] = deque()
 
@@ -107,14 +107,14 @@ class RunPace:
             now: a time in seconds.
             progress: of the run, at that time.
         """
-        found = 0.0
+        found_rate = 0.0
         if progress.queued or progress.done:  # before, nothing was read from the store
-            found = self._found.at(now, progress.queued + progress.done)
+            found_rate = self._found.at(now, progress.queued + progress.done)
         return Speed(
             now - self._start,
             self._pages.at(now, progress.pages + progress.unchanged),
             self._done.at(now, progress.done),
-            max(found, 0.0),
+            max(found_rate, 0.0),
         )
 
 

@@ -56,14 +56,14 @@ def _converted(
     name: str, scopes: list[Rewrite], names: tuple[str, ...], lost: tuple[Lost, ...]
 ) -> Converted:
     """Return a rule for each scope and each name of a parameter."""
-    found: list[Rewrite] = []
+    rewrites: list[Rewrite] = []
     more: list[Lost] = list(lost)
     for parameter in names:
         if not parameter or not parameter.isascii():
             raise UnsayableError(Lost.NAMES)
         written, left_out = spellings(parameter)
         more += left_out
-        found += [
+        rewrites += [
             Rewrite(
                 scope.host,
                 "parameter-anywhere",
@@ -75,7 +75,7 @@ def _converted(
             for scope in scopes
             for text in written
         ]
-    return Converted(name, tuple(dict.fromkeys(found)), tuple(dict.fromkeys(more)))
+    return Converted(name, tuple(dict.fromkeys(rewrites)), tuple(dict.fromkeys(more)))
 
 
 def _texts(provider: Mapping[str, Any], key: str) -> list[str]:
@@ -93,8 +93,8 @@ def _scopes(provider: Mapping[str, Any]) -> tuple[list[Rewrite], tuple[Lost, ...
     pattern = provider.get("urlPattern")
     if not isinstance(pattern, str):
         raise UnsayableError(Lost.INVALID)
-    plain = pattern.replace("\\/", "/").removeprefix("^")
-    if plain in {"", ".*", ".+"}:
+    unescaped = pattern.replace("\\/", "/").removeprefix("^")
+    if unescaped in {"", ".*", ".+"}:
         raise UnsayableError(Lost.EVERY_HOST)
     if provider.get("exceptions"):
         raise UnsayableError(Lost.EXCEPTIONS)
@@ -103,9 +103,9 @@ def _scopes(provider: Mapping[str, Any]) -> tuple[list[Rewrite], tuple[Lost, ...
         raise UnsayableError(Lost.TARGET)
     if provider.get("rawRules"):
         raise UnsayableError(Lost.PATTERN)
-    if not plain.startswith(_SCHEMES):
+    if not unescaped.startswith(_SCHEMES):
         raise UnsayableError(Lost.PATTERN)
-    rest = plain.removeprefix(_SCHEMES)
+    rest = unescaped.removeprefix(_SCHEMES)
     wide = rest.startswith(_SUBDOMAINS)
     hosts, slash, path = rest.removeprefix(_SUBDOMAINS).partition("/")
     if hosts.count("(") != hosts.count(")"):

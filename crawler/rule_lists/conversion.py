@@ -71,12 +71,12 @@ def no_rule(name: str, *lost: Lost) -> Converted:
 def summary(conversions: Iterable[Conversion]) -> dict[str, Any]:
     """Return conversions as plain data: counts, reasons, and the outcome of each rule."""
     several = tuple(conversions)
-    found = [one for conversion in several for one in conversion.found]
-    outcomes = Counter(one.outcome for one in found)
-    reasons = Counter(lost for one in found for lost in one.lost)
+    source_rules = [source_rule for conversion in several for source_rule in conversion.found]
+    outcomes = Counter(source_rule.outcome for source_rule in source_rules)
+    reasons = Counter(lost for source_rule in source_rules for lost in source_rule.lost)
     return {
         "formats": sorted({conversion.kind for conversion in several}),
-        "rules": len(found),
+        "rules": len(source_rules),
         "converted": outcomes["whole"],
         "in_part": outcomes["part"],
         "not_converted": outcomes["none"],
@@ -84,10 +84,10 @@ def summary(conversions: Iterable[Conversion]) -> dict[str, Any]:
         "reasons": {lost.name.lower(): count for lost, count in reasons.most_common()},
         "outcomes": [
             {
-                "name": one.name,
-                "outcome": one.outcome,
-                "reasons": [lost.name.lower() for lost in one.lost],
+                "name": source_rule.name,
+                "outcome": source_rule.outcome,
+                "reasons": [lost.name.lower() for lost in source_rule.lost],
             }
-            for one in found
+            for source_rule in source_rules
         ],
     }

@@ -89,16 +89,16 @@ class _Reader:
         if not closed or not inside or inside[0] == "^" or "\\" in inside or "[" in inside:
             raise UnsayableError(self._lost)
         self._at += len(inside) + 1
-        found: list[str] = []
+        characters: list[str] = []
         at = 0
         while at < len(inside):
             if inside[at + 1 : at + 2] == "-" and at + 2 < len(inside):
-                found += [chr(n) for n in range(ord(inside[at]), ord(inside[at + 2]) + 1)][:99]
+                characters += [chr(n) for n in range(ord(inside[at]), ord(inside[at + 2]) + 1)][:99]
                 at += 3
             else:
-                found.append(inside[at])
+                characters.append(inside[at])
                 at += 1
-        return self._few(found)
+        return self._few(characters)
 
     def _escaped(self) -> str:
         """Read an escaped character, which has to be punctuation that stands for itself."""
@@ -122,13 +122,13 @@ class _Reader:
             self._at += len(inside) + 1
             least, most = (int(count) for count in counts)
         self._next("?")  # a lazy quantifier matches the same whole texts
-        found: list[str] = []
+        texts: list[str] = []
         for count in range(least, min(most, _MOST) + 1):
             several: tuple[str, ...] = ("",)
             for _ in range(count):
                 several = self._few([a + b for a, b in product(several, atom)])
-            found += several
-        return self._few(found)
+            texts += several
+        return self._few(texts)
 
     def _next(self, text: str) -> bool:
         """Consume a text if it is next; return whether it was."""

@@ -26,17 +26,17 @@ def convert(text: bytes, source: str) -> Conversion:
         MissingExtraError: if YAML cannot be read here.
     """
     try:
-        given = msgspec.json.decode(text)
+        parsed = msgspec.json.decode(text)
     except RecursionError:
         raise RulesError(f"{source}: nested too deeply; give {_ALLOWED}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        given = _from_yaml(text, source)
-    if isinstance(given, dict) and isinstance(given.get("providers"), dict):
-        return Conversion("clearurls", tuple(clearurls.convert_all(given["providers"])))
-    if isinstance(given, list) and given and _are_rules(given, "urlPattern"):
-        return Conversion("duplicate-url-discarder", tuple(url_discarder.convert_all(given)))
-    if isinstance(given, dict) and _are_rules(given.get("rules"), "url_prefix"):
-        return Conversion("pywb", tuple(pywb.convert_all(given)))
+        parsed = _from_yaml(text, source)
+    if isinstance(parsed, dict) and isinstance(parsed.get("providers"), dict):
+        return Conversion("clearurls", tuple(clearurls.convert_all(parsed["providers"])))
+    if isinstance(parsed, list) and parsed and _are_rules(parsed, "urlPattern"):
+        return Conversion("duplicate-url-discarder", tuple(url_discarder.convert_all(parsed)))
+    if isinstance(parsed, dict) and _are_rules(parsed.get("rules"), "url_prefix"):
+        return Conversion("pywb", tuple(pywb.convert_all(parsed)))
     raise RulesError(f"{source}: no list of rules that Canonry converts; give {_ALLOWED}")
 
 

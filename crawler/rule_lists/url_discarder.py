@@ -17,14 +17,16 @@ _Scope = tuple[str, str, bool]  # host, directory, with subdomains
 def convert_all(rules: list[Mapping[str, Any]]) -> Iterator[Converted]:
     """Convert each rule, once for each of its patterns and removed parameters."""
     for number, rule in enumerate(rules, 1):
-        processor, given = rule.get("processor"), rule.get("args") or []
+        processor, arguments = rule.get("processor"), rule.get("args") or []
         pattern = rule.get("urlPattern")
         pattern = pattern if isinstance(pattern, dict) else {}
         includes = pattern.get("include")
-        if not isinstance(given, list) or not isinstance(includes, list) or not includes:
+        if not isinstance(arguments, list) or not isinstance(includes, list) or not includes:
             yield no_rule(f"rule {number}: {processor}", Lost.INVALID)
             continue
-        each: list[list[Any]] = [[one] for one in given] if processor == "queryRemoval" else [given]
+        each: list[list[Any]] = (
+            [[one] for one in arguments] if processor == "queryRemoval" else [arguments]
+        )
         for include in map(str, includes):
             for several in each:
                 label = " ".join(map(str, (processor, include or "(every URL)", *several)))
@@ -46,7 +48,7 @@ def _converted(
         scopes, left_out = _scopes(include)
     except UnsayableError as error:
         return no_rule(name, error.lost)
-    found = [
+    rewrites = [
         Rewrite(host, rule.family, below, rule.old, rule.new, rule.beside, subdomains)
         for host, below, subdomains in scopes
         for rule in rules
@@ -55,8 +57,8 @@ def _converted(
         # The last scope is the widest: the domain itself.
         domain = scopes[-1][0]
         if is_host_name(domain) and not domain.startswith("www.") and scopes[-1][1] == "/":
-            found.append(Rewrite(f"www.{domain}", "www", new=domain))
-    return Converted(name, tuple(found), (*lost, *left_out))
+            rewrites.append(Rewrite(f"www.{domain}", "www", new=domain))
+    return Converted(name, tuple(rewrites), (*lost, *left_out))
 
 
 def _rules(processor: object, args: list[Any]) -> tuple[list[Rewrite], tuple[Lost, ...]]:

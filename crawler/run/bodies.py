@@ -32,7 +32,7 @@ class _Asked(NamedTuple):
     body: bytes
     content_type: str | None
     read: bool
-    found: "asyncio.Future[Fingerprint]"
+    future: "asyncio.Future[Fingerprint]"
 
 
 class Fingerprints:
@@ -61,35 +61,35 @@ class Fingerprints:
         self._waiting.append(asked)
         if self._running is None:
             self._running = loop.create_task(self._run())
-        return await asked.found
+        return await asked.future
 
     async def _run(self) -> None:
         """Make fingerprints until no body waits."""
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                asked, self._waiting = self._waiting, []
-                made = await loop.run_in_executor(_THREAD, _made, asked)
-                for one, found in zip(asked, made, strict=True):
-                    if one.found.done():  # the visit was cancelled
+                waiting, self._waiting = self._waiting, []
+                fingerprints = await loop.run_in_executor(_THREAD, _made, waiting)
+                for waiter, fingerprint in zip(waiting, fingerprints, strict=True):
+                    if waiter.future.done():  # the visit was cancelled
                         continue
-                    if isinstance(found, Exception):
-                        one.found.set_exception(found)
+                    if isinstance(fingerprint, Exception):
+                        waiter.future.set_exception(fingerprint)
                     else:
-                        one.found.set_result(found)
+                        waiter.future.set_result(fingerprint)
         finally:
             self._running = None
 
 
-def _made(asked: Sequence[_Asked]) -> list[Fingerprint | Exception]:
+def _made(waiting: Sequence[_Asked]) -> list[Fingerprint | Exception]:
     """Return the fingerprints of bodies; where one cannot be made, the reason."""
-    made: list[Fingerprint | Exception] = []
-    for one in asked:
+    fingerprints: list[Fingerprint | Exception] = []
+    for waiter in waiting:
         try:
-            made.append(_of(one.body, one.content_type, read=one.read))
+            fingerprints.append(_of(waiter.body, waiter.content_type, read=waiter.read))
         except Exception as error:  # noqa: BLE001 - the visit raises it
-            made.append(error)
-    return made
+            fingerprints.append(error)
+    return fingerprints
 
 
 def _of(body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
@@ -134,7 +134,7 @@ def unread_outcome(
         queued,
         State.FAILED if too_large else State.HELD,
         unread.reason,
-        hops=tuple(hops),
+        leads=tuple(hops),
         unread=page,
         elapsed=response.elapsed,
         detail=unread.detail,

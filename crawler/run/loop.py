@@ -25,7 +25,7 @@ from canonry.storage.records import NOFOLLOW, NOT_A_PAGE
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _LISTS = frozenset({"text/plain", "text/xml", "application/xml"})
 _SEEDS = 10  # seeds without links, which are reported one by one
-_FAULTS_IN_A_ROW = 10  # of our own; so many do not come from single pages
+_FAULTS_IN_A_ROW = 10  # of our own; this many do not come from single pages
 
 
 class Crawl:
@@ -142,18 +142,20 @@ class Crawl:
         name = f"{redact(seed.queued.url)}, which is a seed and"
         links = sum(link.reason == NOFOLLOW for link in seed.refused)
         if links:
-            said = (
+            explanation = (
                 f"{name} a page, but {counted(links, 'link')} marked nofollow: "
                 "respect_nofollow = false in [crawl] of --config follows them."
             )
         elif _bare(kind) in _PAGES or not kind:
-            said = f"{name} a page ({kind or None}): scripts may make its links."
+            explanation = f"{name} a page ({kind or None}): scripts may make its links."
         elif _bare(kind) in _LISTS or _bare(kind).endswith("+xml"):
-            said = f"{name} {kind}: it names no URL."
+            explanation = f"{name} {kind}: it names no URL."
         else:
-            said = f"{name} {kind}: links are read from HTML, feeds, sitemaps and plain text."
+            explanation = (
+                f"{name} {kind}: links are read from HTML, feeds, sitemaps and plain text."
+            )
         more = "" if self._without_links < _SEEDS else " Of further such seeds nothing is said."
-        self._notify(f"No link was found on {said}{more}")
+        self._notify(f"No link was found on {explanation}{more}")
 
     async def _probe(self, host: str, probe: Probe) -> None:
         """Send a probe and learn from the page with which the host answers."""
@@ -199,7 +201,7 @@ class Crawl:
 def _leads_nowhere(outcome: Outcome) -> bool:
     """Return True if a seed gave a page (status 200) without links to follow."""
     page = outcome.page
-    if page is None or page.status != OK or outcome.queued.depth or outcome.hops:
+    if page is None or page.status != OK or outcome.queued.depth or outcome.leads:
         return False
     refused = any(link.reason not in {NOT_A_PAGE, NOFOLLOW} for link in outcome.refused)
     return not (outcome.links or outcome.known or refused)

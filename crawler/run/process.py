@@ -73,7 +73,7 @@ class FreedMemory:
         self._done = 0  # bytes, since the last time
 
     def done_with(self, size: int) -> None:
-        """Note that a page of so many bytes is not needed any more."""
+        """Note that a page of this many bytes is not needed any more."""
         self._done += size
         if self._done >= _EVERY and self._return is not None:
             self._done = 0

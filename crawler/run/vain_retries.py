@@ -8,7 +8,7 @@ from canonry.storage import Queued
 
 _ENOUGH = 3  # vain retries in a directory, after which none is made there
 _ON_HOST = 12  # the same in all directories of a host
-# A failed retry is in vain only if its host answered so many other URLs meanwhile: else the whole
+# A failed retry is in vain only if its host answered this many other URLs meanwhile: else the whole
 # host may be down. First retries need more, as some answers belong to earlier requests.
 _ANSWERS, _ON_THEIR_WAY = 1, 20
 _MOST = 65_536  # URLs that are remembered, some 10 MB

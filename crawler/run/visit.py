@@ -84,7 +84,7 @@ class Visitor:
         asks = not self._robots.is_cached(queued.url)
         try:
             if not await self._is_allowed(queued.url, slow_down):
-                return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, asked=asks)
+                return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, was_requested=asks)
             with self._room.visit():
                 outcome = await self._follow(queued, record)
             self._vain.answered(queued)
@@ -149,7 +149,7 @@ class Visitor:
 
         The target of such a redirect has the URL's own key, so the store would never queue it.
         """
-        own = self._url_filter.canonicalizer(queued.url).key
+        key = self._url_filter.canonicalizer(queued.url).key
         url = queued.url
         cookies: dict[str, str] = {}
         hops: list[Hop] = []
@@ -165,7 +165,7 @@ class Visitor:
             if response.status not in REDIRECTS or location is None:
                 return await self._answered(queued, response, hops, record)
             target = self._target(queued, location, url)
-            if not isinstance(target, Candidate) or target.key != own:
+            if not isinstance(target, Candidate) or target.key != key:
                 return await self._redirected(queued, response, hops, target)
             hops.append(Hop("redirect", response.status, target))
             if host_of(target.url) == host_of(url):
@@ -177,9 +177,9 @@ class Visitor:
                 break
             if not (await self._robots.check(url)).allowed:
                 reason = HoldReason.ROBOTS.label
-                return Outcome(queued, State.HELD, reason, hops=tuple(hops), elapsed=elapsed)
+                return Outcome(queued, State.HELD, reason, leads=tuple(hops), elapsed=elapsed)
         reason = Fault.LOOP.label
-        return Outcome(queued, State.FAILED, reason, hops=tuple(hops), elapsed=elapsed)
+        return Outcome(queued, State.FAILED, reason, leads=tuple(hops), elapsed=elapsed)
 
     async def _redirected(
         self, queued: Queued, response: Response, hops: list[Hop], target: Candidate | RefusedLink
@@ -189,22 +189,22 @@ class Visitor:
         The response may have links, too. A link to the target is left out: as a link, the target
         would escape the limit on redirects in a row.
         """
-        found = await self._links.find(queued, response)
+        page_links = await self._links.find(queued, response)
         if isinstance(target, Candidate):
             hops.append(Hop("redirect", response.status, target))
-            reason, refused = None, found.refused
-            links = tuple(link for link in found.links if link.key != target.key)
+            reason, refused = None, page_links.refused
+            links = tuple(link for link in page_links.links if link.key != target.key)
         else:
-            reason, refused, links = target.reason, (target, *found.refused), found.links
+            reason, refused, links = target.reason, (target, *page_links.refused), page_links.links
         return Outcome(
             queued,
             State.REDIRECTED,
             reason,
-            hops=tuple(hops),
+            leads=tuple(hops),
             links=links,
             refused=refused,
             elapsed=response.elapsed,
-            known=found.known,
+            known=page_links.known,
         )
 
     def _target(self, queued: Queued, location: str, url: str) -> Candidate | RefusedLink:
@@ -219,7 +219,7 @@ class Visitor:
         if isinstance(target, HoldReason):
             return RefusedLink(target.label, redact(location))
         if seed and target.held in _BY_SCOPE:
-            # Whoever gives a seed means what it redirects to.
+            # A seed's redirect target counts as a seed.
             self._url_filter.extend_scope(target.url)
             hold = self._url_filter.reason_to_hold(target.url, target.depth, target.hops)
             target = target._replace(held=None if hold is None else hold.label)
@@ -235,7 +235,9 @@ class Visitor:
         """Return the outcome of a response that is no redirect."""
         if response.status == NOT_MODIFIED and _conditions(queued):
             elapsed = response.elapsed
-            return Outcome(queued, State.FETCHED, hops=tuple(hops), unchanged=True, elapsed=elapsed)
+            return Outcome(
+                queued, State.FETCHED, leads=tuple(hops), unchanged=True, elapsed=elapsed
+            )
         if response.status in RETRIED:
             raise FetchError(
                 Fault.SERVER,
@@ -246,11 +248,11 @@ class Visitor:
         if response.unread is not None:
             return unread_outcome(queued, response, response.unread, hops)
         is_error = response.status >= FIRST_ERROR
-        found = PageLinks() if is_error else await self._links.find(queued, response, record)
-        canonical = found.canonical if response.status == OK else None
+        page_links = PageLinks() if is_error else await self._links.find(queued, response, record)
+        canonical = page_links.canonical if response.status == OK else None
         if canonical is not None:
             hops.append(Hop("canonical", response.status, canonical))
-        document = found.document
+        document = page_links.document
         content_type = response.headers.get("Content-Type")
         body = response.body
         is_read = self._learns and response.status == OK
@@ -263,7 +265,7 @@ class Visitor:
             digest=digest,
             title=document.title if document else None,
             canonical=canonical.url if canonical else None,
-            links=found.total,
+            links=page_links.total,
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
@@ -272,13 +274,13 @@ class Visitor:
             queued,
             State.FETCHED,
             page=page,
-            hops=tuple(hops),
-            links=found.links,
-            refused=found.refused,
+            leads=tuple(hops),
+            links=page_links.links,
+            refused=page_links.refused,
             hsts=_asks_for_https(response),
             elapsed=response.elapsed,
-            known=found.known,
-            earlier=found.earlier,
+            known=page_links.known,
+            earlier=page_links.earlier,
             blocks=read,
         )
 
@@ -291,7 +293,7 @@ class Visitor:
             error.reason,
             elapsed=self._settings.timeout if error.fault is Fault.TIMEOUT else None,
             detail=error.detail or None,
-            asked=error.asked and error.fault is not Fault.ADDRESS,
+            was_requested=error.asked and error.fault is not Fault.ADDRESS,
         )
         tried = error.retry_at is None and queued.attempts >= self._settings.retries
         if error.fault is Fault.SERVER and not error.busy and error.retry_after is None:
@@ -314,7 +316,9 @@ class Visitor:
         """Return the outcome of a retry that would be in vain; None if it is to be sent."""
         now = self._clock()
         detail = "retries of others in its directory were in vain"
-        failed = Outcome(queued, State.FAILED, Fault.SERVER.label, detail=detail, asked=False)
+        failed = Outcome(
+            queued, State.FAILED, Fault.SERVER.label, detail=detail, was_requested=False
+        )
         if self._vain.is_hopeless(queued):
             return failed
         if self._vain.is_premature(queued, now):

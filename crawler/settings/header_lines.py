@@ -38,7 +38,7 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
     Raises:
         ValueError: a line is not a header, or may not be set. The message shows no values.
     """
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for line in lines:
         read = _LINE.fullmatch(line.strip())
         if read is None:
@@ -51,13 +51,13 @@ def headers_of(lines: Iterable[str]) -> dict[str, str]:
             reason = _OURS.get(name.lower(), "Canonry sets it for each request")
             message = f"{name}: this header may not be given: {reason}"
             raise ValueError(message)
-        if name.lower() in {other.lower() for other in found}:
+        if name.lower() in {other.lower() for other in headers}:
             message = f"{name}: this header is given twice"
             raise ValueError(message)
         if name.lower() == "cookie":
             cookies_of(value)  # checked here, as a cookie jar may add to it
-        found[name] = value.rstrip()
-    return found
+        headers[name] = value.rstrip()
+    return headers
 
 
 def cookies_of(text: str) -> dict[str, str]:
@@ -66,14 +66,14 @@ def cookies_of(text: str) -> dict[str, str]:
     Raises:
         ValueError: it has another format. The message does not show it.
     """
-    found: dict[str, str] = {}
+    cookies: dict[str, str] = {}
     for pair in filter(None, (pair.strip() for pair in text.split(";"))):
         name, equals, value = pair.partition("=")
         if not equals or not _TEXT.fullmatch(pair):
             message = 'allowed are cookies as in a Cookie header: "a=b; c=d"'
             raise ValueError(message)
-        found[name.strip()] = value.strip()
-    return found
+        cookies[name.strip()] = value.strip()
+    return cookies
 
 
 def user_and_password(text: str) -> tuple[str, str]:

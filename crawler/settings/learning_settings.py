@@ -104,35 +104,35 @@ def load(file: str | None = None) -> LearningSettings:
     if file is None:
         return defaults()
     try:
-        given = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        parsed = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{file}: {error.strerror}; give a file that can be read") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: not TOML: {error}") from None
     whole = msgspec.to_builtins(defaults())
-    for name, section in _sections(given):
+    for name, section in _sections(parsed):
         if name not in _KINDS or section is None:
             raise SettingsError(f"{file}: no section [{name}]; allowed are {', '.join(_KINDS)}")
-        there = whole
+        table = whole
         for part in name.split("."):
-            there = there[part]
-        there.update(section)
-        if wrong := fault_among(there, _KINDS[name]):
+            table = table[part]
+        table.update(section)
+        if wrong := fault_among(table, _KINDS[name]):
             raise SettingsError(f"{file}: [{name}]: {wrong}")
     return msgspec.convert(whole, LearningSettings)
 
 
 def _sections(given: Mapping[str, Any], above: str = "") -> list[tuple[str, dict[str, Any] | None]]:
     """Return the sections of a file with their own keys; None for what is no section."""
-    found: list[tuple[str, dict[str, Any] | None]] = []
+    sections: list[tuple[str, dict[str, Any] | None]] = []
     for key, value in given.items():
         name = f"{above}{key}"
         if isinstance(value, Mapping):
             own = {inner: v for inner, v in value.items() if not isinstance(v, Mapping)}
-            found += [
+            sections += [
                 (name, own),
                 *_sections({k: v for k, v in value.items() if isinstance(v, Mapping)}, f"{name}."),
             ]
         elif not above:
-            found.append((name, None))
-    return found
+            sections.append((name, None))
+    return sections

@@ -27,7 +27,7 @@ class Proxies:
         Raises:
             ValueError: a proxy cannot be used. The message names the variable, and no password.
         """
-        found = _variables(environment)
+        variables = _variables(environment)
         self._given = setting not in {"", NO_PROXY}
         self._ignored: list[str] = []
         self._by_scheme: dict[str, _Chosen] = {}
@@ -35,7 +35,7 @@ class Proxies:
             chosen = _Chosen(proxy_url(setting), "--proxy")
             self._by_scheme = {"http": chosen, "https": chosen}
         for scheme in ("http", "https"):
-            name, url = found.get(f"{scheme}_proxy") or found.get("all_proxy", ("", ""))
+            name, url = variables.get(f"{scheme}_proxy") or variables.get("all_proxy", ("", ""))
             if not url:
                 continue
             if setting:
@@ -46,7 +46,7 @@ class Proxies:
             except ValueError as error:
                 message = f"{name}: {error}; --proxy none ignores the environment"
                 raise ValueError(message) from None
-        exceptions = found.get("no_proxy", ("", ""))[1]
+        exceptions = variables.get("no_proxy", ("", ""))[1]
         self._direct = [_Exception.read(text) for text in re.split(r"[\s,]+", exceptions) if text]
         if not self._given:  # a proxy in the settings is for loopback, too
             self._direct += [_Exception.read(text) for text in _LOOPBACK]
@@ -70,15 +70,15 @@ class Proxies:
             all_mapped: True if ``--connect-to`` maps all hosts.
         """
         if self._by_scheme and all_mapped:
-            names = " and ".join(dict.fromkeys(one.source for one in self._by_scheme.values()))
+            names = " and ".join(dict.fromkeys(proxy.source for proxy in self._by_scheme.values()))
             yield f"{names} is ignored: --connect-to says for all hosts where to connect to"
             return
-        for one in dict.fromkeys(self._by_scheme.values()):
-            schemes = [name for name, other in self._by_scheme.items() if other == one]
+        for proxy in dict.fromkeys(self._by_scheme.values()):
+            schemes = [name for name, other in self._by_scheme.items() if other == proxy]
             but = f", but not to {self._no_proxy} (NO_PROXY)" if self._no_proxy else ""
             yield (
-                f"requests for {' and '.join(schemes)} go through the proxy {redact(one.url)} "
-                f"({one.source}){but}"
+                f"requests for {' and '.join(schemes)} go through the proxy {redact(proxy.url)} "
+                f"({proxy.source}){but}"
             )
         if self._ignored:
             yield f"{' and '.join(dict.fromkeys(self._ignored))} is ignored, because of --proxy"
@@ -158,10 +158,10 @@ def _variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
     Under CGI, ``HTTP_PROXY`` may be a header that the client sent, so it is ignored.
     """
-    found: dict[str, tuple[str, str]] = {}
+    variables: dict[str, tuple[str, str]] = {}
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         for spelled in (name.upper(), name):
             from_client = spelled == "HTTP_PROXY" and "REQUEST_METHOD" in environment
             if environment.get(spelled) and not from_client:
-                found[name] = (spelled, environment[spelled])
-    return found
+                variables[name] = (spelled, environment[spelled])
+    return variables

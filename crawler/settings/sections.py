@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from canonry.storage.http_status import MAX_REDIRECTS
+
 _Positive = Annotated[int, Meta(ge=1)]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
@@ -51,7 +53,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     first: tuple[str, ...]
-    max_hops: Annotated[int, Meta(ge=0, le=100)]
+    max_hops: Annotated[int, Meta(ge=0, le=MAX_REDIRECTS)]
     max_crawl_delay: _Seconds
     recrawl_after: Annotated[
         str,

@@ -112,7 +112,7 @@ def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]
 
     Variables that name no section are ignored, but a likely typo raises an error.
     """
-    found: list[tuple[str, str, str, object]] = []
+    overrides: list[tuple[str, str, str, object]] = []
     for name, text in sorted(os.environ.items()):
         prefix, _, rest = name.partition("_")
         section, _, key = rest.lower().partition("_")
@@ -125,8 +125,8 @@ def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]
                 raise SettingsError(f"{name}: no section is called {section}{near}")
             continue
         default = settings[section].get(key, "")
-        found.append((name, section, key, _value(text, key, default)))
-    return found
+        overrides.append((name, section, key, _value(text, key, default)))
+    return overrides
 
 
 def _value(text: str, key: str, default: object) -> object:

@@ -20,7 +20,7 @@ from canonry.crawler.web.safety import FIELD, HEADERS, Safety
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.crawler.web.stream import Streams
 from canonry.storage import StoreError
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import without_password
 
 STATIC = Path(__file__).parent / "static"
 _LARGEST_FORM = 1 << 16  # bytes
@@ -83,7 +83,7 @@ class _Site:
             panels=PANELS,
             form_field=FIELD,
             form_token=safety.form_token,
-            store=shown(store),
+            store=without_password(store),
             version=__version__,
         )
         self._streams = Streams(self._answers, most_streams)
@@ -100,7 +100,7 @@ class _Site:
         """Respond with the list of panels and actions, for programs."""
         return _json(
             {
-                "store": shown(self._store),
+                "store": without_password(self._store),
                 "version": __version__,
                 "panels": [
                     {"name": p.name, "title": p.title, "says": p.says, "json": f"/{p.name}{_JSON}"}
@@ -187,13 +187,13 @@ class _Site:
         """Respond with a whole page: the strip, and some panels."""
         fields = {name: value for name, value in query.items() if name != "note"}
         strip = await self._answers.of(STRIP, {})
-        found = [(panel, await self._answers.of(panel, fields)) for panel in panels]
+        answers = [(panel, await self._answers.of(panel, fields)) for panel in panels]
         text = self._answers.page(
             "page.html",
             current=current,
             strip=strip,
             strip_panel=STRIP,
-            found=found,
+            found=answers,
             query=request.query_string,
             note=self._notes.get(request.query.get("note", ""), ""),
         )
@@ -215,11 +215,11 @@ class _Site:
         if request.path.startswith("/static/"):
             return await handler(request)
         cookie = f"canonry-{port}"
-        given = request.query.get("token", "")
-        if given and request.method == "GET" and self._safety.has_token([given]):
+        token = request.query.get("token", "")
+        if token and request.method == "GET" and self._safety.has_token([token]):
             rest = {k: v for k, v in request.query.items() if k != "token"}
             response = web.HTTPSeeOther(request.rel_url.with_query(rest))
-            response.set_cookie(cookie, given, httponly=True, samesite="Strict", path="/")
+            response.set_cookie(cookie, token, httponly=True, samesite="Strict", path="/")
             raise response
         brought = [request.cookies.get(cookie, ""), _bearer(request)]
         if not self._safety.may_read(brought):

@@ -55,13 +55,13 @@ class Drawing(NamedTuple):
     outlook: list[str]  # polylines of the queue: its earliest and its latest end
 
 
-def growth_chart(found: Growth, width: int, height: int) -> Drawing:
+def growth_chart(growth: Growth, width: int, height: int) -> Drawing:
     """Return the chart of a growth that has at least one point."""
-    at = [_seconds(point.at) for point in found.points]
+    at = [_seconds(point.at) for point in growth.points]
     start, end = at[0], max(at[-1], at[0] + 1.0)
-    ahead = _ahead(found, start, end)
+    ahead = _ahead(growth, start, end)
     span = end + ahead - start
-    top = _above(max(max(getattr(p, name) for name, *_ in SERIES) for p in found.points))
+    top = _above(max(max(getattr(p, name) for name, *_ in SERIES) for p in growth.points))
     floor, right = height - _BOTTOM, width - _RIGHT
 
     def x(seconds: float) -> float:
@@ -72,13 +72,13 @@ def growth_chart(found: Growth, width: int, height: int) -> Drawing:
 
     drawn = []
     for name, colour, dashes in SERIES:
-        values = [getattr(point, name) for point in found.points]
+        values = [getattr(point, name) for point in growth.points]
         path = " ".join(f"{x(s)},{y(v)}" for s, v in zip(at, values, strict=True))
         drawn.append(Series(name, colour, dashes, path, values[-1]))
     outlook = []
-    if found.outlook is not None:
-        queued = found.points[-1].queued
-        for moment in (found.outlook.earliest, found.outlook.latest):
+    if growth.outlook is not None:
+        queued = growth.points[-1].queued
+        for moment in (growth.outlook.earliest, growth.outlook.latest):
             stop = end + ahead
             empty = stop if moment is None else _seconds(moment)
             share = 1.0 if empty <= stop else (stop - end) / (empty - end)
@@ -91,11 +91,11 @@ def growth_chart(found: Growth, width: int, height: int) -> Drawing:
     return Drawing(width, height, _LEFT, right, floor, drawn, levels, times, now, outlook)
 
 
-def _ahead(found: Growth, start: float, end: float) -> float:
+def _ahead(growth: Growth, start: float, end: float) -> float:
     """Return how many seconds of the future are drawn."""
-    if found.outlook is None:
+    if growth.outlook is None:
         return 0.0
-    farthest = _seconds(found.outlook.latest or found.outlook.earliest) - end
+    farthest = _seconds(growth.outlook.latest or growth.outlook.earliest) - end
     return min(max(farthest, 1.0), (end - start) * _SHARE / (1 - _SHARE))
 
 

@@ -63,21 +63,21 @@ def clusters(
         name_rules: returns the ids of the learned rules that merge two URLs.
         reading: collects what has changed, for `export_log.write`.
     """
-    found = cluster(connection)
-    keys = read_keys(connection, len(found.root))
-    rows = found.rows()
+    clustering = cluster(connection)
+    keys = read_keys(connection, len(clustering.root))
+    rows = clustering.rows()
     last = 0
-    for part in batches(rows, found.root[rows]):
-        batch = Batch(connection, found, part, keys, name_rules)
+    for part in batches(rows, clustering.root[rows]):
+        batch = Batch(connection, clustering, part, keys, name_rules)
         if reading is None:
             yield from (batch.row(root, members, []) for root, members in batch.clusters())
             continue
         logged = export_log.pairs_of(connection, last, batch.roots[-1])
         last = batch.roots[-1]
-        yield from _changed(connection, found, keys, batch, logged, reading)
+        yield from _changed(connection, clustering, keys, batch, logged, reading)
     if reading is not None:
         logged = export_log.pairs_of(connection, last, None)
-        yield from _changed(connection, found, keys, None, logged, reading)
+        yield from _changed(connection, clustering, keys, None, logged, reading)
 
 
 def _changed(

@@ -48,9 +48,9 @@ def cluster(connection: Connection) -> Clustering:
     links and rules. Of pages with equal bodies it is the one that other URLs lead to; else one
     with https; else the one with the shortest URL; else the one that was found first.
     """
-    known = known_rows.read(connection)
-    edges = merging_edges.read(connection, len(known.state))
-    alive = known.is_alive
+    urls = known_rows.read(connection)
+    edges = merging_edges.read(connection, len(urls.state))
+    alive = urls.is_alive
     to, alias = edges.to, edges.alias
     end = _ends(to)
     merged = (to > 0) & (end > 0) & alive[end]
@@ -58,11 +58,11 @@ def cluster(connection: Connection) -> Clustering:
     root = np.where(merged, end, rows)
     to, alias = np.where(merged, to, 0), np.where(merged, alias, 0)
     led_to = np.bincount(root[merged], minlength=len(root)) > 0
-    may_join = alive & known.has_body & (root == rows)
+    may_join = alive & urls.has_body & (root == rows)
     for row, one in _equal_pages(connection, may_join, led_to):
         root[row] = to[row] = one
     root = root[root]
-    return Clustering(root, to, alias, (root != rows) | known.is_page)
+    return Clustering(root, to, alias, (root != rows) | urls.is_page)
 
 
 def _ends(to: Ids) -> Ids:

@@ -108,13 +108,13 @@ def number_of(connection: Connection, since: str) -> int:
 def _moment(text: str) -> float:
     """Return a moment as seconds since 1970."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         raise StoreError(
             f"--since {text!r}: give the cursor that an export printed, a time such as "
             f"2026-11-22T04:08, or {START!r}"
         ) from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def pairs_of(

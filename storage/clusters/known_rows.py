@@ -57,7 +57,7 @@ def stream(connection: Connection, question: str) -> Iterator[Any]:
 def read(connection: Connection) -> KnownRows:
     """Read all rows, a batch at a time."""
     size = (connection.exec_driver_sql("SELECT max(id) FROM urls").scalar() or 0) + 1
-    known: tuple[npt.NDArray[Any], ...] = (
+    arrays: tuple[npt.NDArray[Any], ...] = (
         np.full(size, -1, np.int8),
         np.zeros(size, np.int32),
         np.zeros(size, np.int16),
@@ -66,9 +66,9 @@ def read(connection: Connection) -> KnownRows:
     for batch in batches_of(connection, _ROWS):
         rows, *columns = zip(*batch, strict=True)
         place = np.array(rows, np.int64)
-        for array, values in zip(known, columns, strict=True):
+        for array, values in zip(arrays, columns, strict=True):
             array[place] = values
-    return KnownRows(*known)
+    return KnownRows(*arrays)
 
 
 def read_keys(connection: Connection, size: int) -> npt.NDArray[np.void]:
@@ -78,14 +78,14 @@ def read_keys(connection: Connection, size: int) -> npt.NDArray[np.void]:
         connection: to a store.
         size: one more than the last row.
     """
-    found = np.zeros(size, "V16")
+    keys_by_row = np.zeros(size, "V16")
     for batch in batches_of(connection, "SELECT url_id, key FROM keys"):
         rows, keys = zip(*batch, strict=True)
         place = np.array(rows, np.int64)
         joined = np.frombuffer(b"".join(map(bytes, keys)), "V16")
         inside = place < size
-        found[place[inside]] = joined[inside]
-    return found
+        keys_by_row[place[inside]] = joined[inside]
+    return keys_by_row
 
 
 def no_keys() -> npt.NDArray[np.void]:

@@ -55,31 +55,35 @@ def cluster_of(connection: Connection, row: int, most: int) -> OneCluster:
         row: of the URL.
         most: the largest number of members.
     """
-    known = Equivalences(connection)
-    end = known.representative(row, awaited=True)
+    equivalences = Equivalences(connection)
+    end = equivalences.representative(row, awaited=True)
     pages = _equal_pages(connection, end.row, most + 1)
     pages.setdefault(end.row, end.url)
-    own = {one: url for one, url in pages.items() if known.representative(one).row == one}
-    own[end.row] = end.url
+    ends = {
+        end_row: url
+        for end_row, url in pages.items()
+        if equivalences.representative(end_row).row == end_row
+    }
+    ends[end.row] = end.url
     members: list[FoundMember] = []
     led_to: set[int] = set()
     has_more = len(pages) > most
-    for one in sorted(own):
-        found, is_cut = _leading(connection, known, one, most + 1 - len(members))
-        if found:
-            led_to.add(one)
-        members += found
+    for end_row in sorted(ends):
+        leading, is_cut = _leading(connection, equivalences, end_row, most + 1 - len(members))
+        if leading:
+            led_to.add(end_row)
+        members += leading
         has_more |= is_cut
         if len(members) > most:
             break
-    root = _best(own, led_to)
+    root = _best(ends, led_to)
     equal = [
-        FoundMember(one, url, CONTENT, 0, own[root], 0.0)
-        for one, url in sorted(own.items())
-        if one != root
+        FoundMember(end_row, url, CONTENT, 0, ends[root], 0.0)
+        for end_row, url in sorted(ends.items())
+        if end_row != root
     ]
     every = [*equal, *members]
-    return OneCluster(root, own[root], every[:most], has_more or len(every) > most)
+    return OneCluster(root, ends[root], every[:most], has_more or len(every) > most)
 
 
 def _best(pages: dict[int, str], led_to: set[int]) -> int:
@@ -101,7 +105,7 @@ def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
 
 
 def _leading(
-    connection: Connection, known: Equivalences, end: int, most: int
+    connection: Connection, equivalences: Equivalences, end: int, most: int
 ) -> tuple[list[FoundMember], bool]:
     """Return the URLs whose chains end at a row, and True if some aliases were not read.
 
@@ -113,18 +117,18 @@ def _leading(
         leading: list[int] = []
         for row in near:
             question = _LEADING.format(row=row, most=_LOOKED_AT)
-            found = [one for (one,) in connection.exec_driver_sql(question)]
+            found = [from_id for (from_id,) in connection.exec_driver_sql(question)]
             is_cut |= len(found) == _LOOKED_AT
             leading += found
         new = sorted(set(leading) - seen)
         seen.update(new)
-        known.prepare(new)
+        equivalences.prepare(new)
         near = []
         for row in new:
-            one = known.representative(row, awaited=True)
-            if one.row == end and one.steps:
+            representative = equivalences.representative(row, awaited=True)
+            if representative.row == end and representative.steps:
                 near.append(row)
-                step = one.steps[0]
+                step = representative.steps[0]
                 members.append(
                     FoundMember(row, step.url, step.kind, step.status, step.to, step.last_seen)
                 )

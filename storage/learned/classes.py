@@ -100,42 +100,52 @@ def place(
         host_ids: from a host's name to its row.
     """
     placed = Placement([], set(), [])
-    found = [
+    rewritten_urls = [
         (candidate, row, rewritten)
         for candidate, row in new
         if candidate.held is None and (rewritten := rules.rewrite(candidate.url))
     ]
-    if not found:
+    if not rewritten_urls:
         return placed
-    wanted = list({rewritten.key for _candidate, _row, rewritten in found})
+    wanted = list({rewritten.key for _candidate, _row, rewritten in rewritten_urls})
     representatives = dict(rows_of(connection, "SELECT key, url_id FROM classes WHERE key", wanted))
-    changed = list({rewritten.key for _candidate, _row, rewritten in found if rewritten.rules})
-    plain = rows_of_keys(connection, changed)
-    known = alive_among(connection, {*representatives.values(), *plain.values()})
-    alive = {*known, *(row for candidate, row in new if candidate.held is None)}
+    changed = list(
+        {rewritten.key for _candidate, _row, rewritten in rewritten_urls if rewritten.rules}
+    )
+    rows_by_key = rows_of_keys(connection, changed)
+    alive_urls = alive_among(connection, {*representatives.values(), *rows_by_key.values()})
+    alive = {*alive_urls, *(row for candidate, row in new if candidate.held is None)}
     new_representatives: dict[bytes, tuple[int, int]] = {}
-    for candidate, row, rewritten in sorted(found, key=lambda one: len(one[2].rules)):
-        one: int | None = representatives.get(
-            rewritten.key, plain.get(rewritten.key) if rewritten.rules else None
+    for candidate, row, rewritten in sorted(rewritten_urls, key=lambda one: len(one[2].rules)):
+        representative: int | None = representatives.get(
+            rewritten.key, rows_by_key.get(rewritten.key) if rewritten.rules else None
         )
-        if one is None and not rewritten.rules:
+        if representative is None and not rewritten.rules:
             continue
         is_linked = (candidate.listed or candidate.source is not None) and not candidate.hops
-        if one in known and known[one].is_deferred and candidate.source != one:
-            other = rules.rewrite(known[one].url)
+        if (
+            representative in alive_urls
+            and alive_urls[representative].is_deferred
+            and candidate.source != representative
+        ):
+            other = rules.rewrite(alive_urls[representative].url)
             if other is not None and len(rewritten.rules) < len(other.rules):
-                placed.replaced.append(HeldURL(one, row, other))
-                one = None
-        dead = one is not None and one not in alive and not rules.is_gone(rewritten)
-        is_page = one in known and known[one].is_page
+                placed.replaced.append(HeldURL(representative, row, other))
+                representative = None
+        dead = (
+            representative is not None
+            and representative not in alive
+            and not rules.is_gone(rewritten)
+        )
+        is_page = representative in alive_urls and alive_urls[representative].is_page
         is_detour = candidate.detour and is_page and bool(rewritten.rules)
-        if one is None or dead or (candidate.hops and not is_detour):
+        if representative is None or dead or (candidate.hops and not is_detour):
             representatives[rewritten.key] = row
             new_representatives[rewritten.key] = row, host_ids(candidate.host)
             if is_linked and _may_wait(candidate, rewritten, rules, now):
                 placed.deferred.add(row)
         elif (is_linked or is_detour) and not rules.choose_as_test(rewritten, now):
-            placed.held.append(HeldURL(row, one, rewritten))
+            placed.held.append(HeldURL(row, representative, rewritten))
             alive.discard(row)
     represent(connection, new_representatives)
     return placed
@@ -297,7 +307,7 @@ def bodies(
 
     With ``by_rules``, only URLs that represent a key because rules say so.
     """
-    found: dict[bytes, tuple[str, bytes]] = {}
+    bodies_by_key: dict[bytes, tuple[str, bytes]] = {}
     for table in ("classes",) if by_rules else ("keys", "classes"):
         question = (
             f"SELECT {table}.key, urls.url, pages.digest FROM {table} "  # noqa: S608 - our names
@@ -305,5 +315,5 @@ def bodies(
             f"WHERE pages.status = {OK} AND pages.links <> {UNREAD} AND {table}.key"
         )
         for key, url, digest in rows_of(connection, question, keys):
-            found[bytes(key)] = (url, bytes(digest))
-    return found
+            bodies_by_key[bytes(key)] = (url, bytes(digest))
+    return bodies_by_key

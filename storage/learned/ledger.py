@@ -105,7 +105,7 @@ def samples_of(
     connection: Connection, rule_ids: Collection[str], verdict: int
 ) -> dict[str, list[URLPair]]:
     """Return by rule id the earliest few pairs with a verdict."""
-    found: dict[str, list[URLPair]] = {}
+    samples: dict[str, list[URLPair]] = {}
     for part in chunks(list(rule_ids)):
         query = (
             select(pairs.c.rule_id, pairs.c.first, pairs.c.second)
@@ -113,10 +113,10 @@ def samples_of(
             .order_by(pairs.c.at, pairs.c.first, pairs.c.second)
         )
         for rule_id, first, second in connection.execute(query):
-            shown = found.setdefault(rule_id, [])
+            shown = samples.setdefault(rule_id, [])
             if len(shown) < SAMPLES:
                 shown.append((first, second))
-    return found
+    return samples
 
 
 def put_answers(

@@ -112,39 +112,41 @@ def rekey(
     before: set[int] = set()
     known_urls = _noting_deferred(_known_urls_of(connection, names), before)
     members, free = _by_class(known_urls, rewrite, rewrite_held)
-    plain: dict[bytes, int] = rows_of_keys(connection, list(members))
-    waiting = _waiting(connection, members, plain, rewrite)
-    answered = {known.row for key in waiting for known in _fetched(members[key])}
-    alive = rows_alive(connection, answered.union(plain.values()))
-    for key, own in waiting.items():
-        if any(known.row in alive for known in _fetched(members[key])):
-            del plain[key]  # its page is known already, under another name
-            members[key].append(own)
+    rows_by_key: dict[bytes, int] = rows_of_keys(connection, list(members))
+    waiting = _waiting(connection, members, rows_by_key, rewrite)
+    answered = {url.row for key in waiting for url in _fetched(members[key])}
+    alive = rows_alive(connection, answered.union(rows_by_key.values()))
+    for key, member in waiting.items():
+        if any(url.row in alive for url in _fetched(members[key])):
+            del rows_by_key[key]  # its page is known already, under another name
+            members[key].append(member)
     dead = answered - alive
     held: list[tuple[_KnownURL, int, Rewritten]] = []
     representatives: list[tuple[bytes, int, int]] = []
     chosen: list[tuple[_KnownURL, Rewritten]] = []
     for key, group in members.items():
-        one = plain.get(key)
-        if one not in alive:
-            best = _best([one for one in group if one[0].row not in dead] if dead else group)
+        representative = rows_by_key.get(key)
+        if representative not in alive:
+            best = _best(
+                [member for member in group if member[0].row not in dead] if dead else group
+            )
             if best is None:
                 continue
-            one = best[0].row
-            free += [one] * (best[0].state == _HELD)
-            representatives.append((key, one, best[0].host_id))
+            representative = best[0].row
+            free += [representative] * (best[0].state == _HELD)
+            representatives.append((key, representative, best[0].host_id))
             chosen.append(best)
-        for known, found in group:
-            if known.row != one and _may_be_held(known, found, choose_as_test):
-                held.append((known, one, found))
+        for url, rewritten in group:
+            if url.row != representative and _may_be_held(url, rewritten, choose_as_test):
+                held.append((url, representative, rewritten))
     insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(representatives))
     released = release(connection, free)
     _hold(connection, held, now)
-    new = [known.row for known, _one, _found in held if known.state == _QUEUED]
+    new = [url.row for url, _one, _found in held if url.state == _QUEUED]
     later = {
-        known.row
-        for known, found in chosen
-        if known.may_wait and found.rules and not choose_as_test(found)
+        url.row
+        for url, rewritten in chosen
+        if url.may_wait and rewritten.rules and not choose_as_test(rewritten)
     }
     deferred = deferral.only(connection, before.difference(new), later)
     return Rekeyed(new, released, deferred, len(members), _spared(held, members))
@@ -197,7 +199,7 @@ def _by_class(
 def _waiting(
     connection: Connection,
     members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
-    plain: Mapping[bytes, int],
+    rows_by_key: Mapping[bytes, int],
     rewrite: Rewrite,
 ) -> dict[bytes, tuple[_KnownURL, Rewritten]]:
     """Return by key the queued URLs whose page was fetched under a name that rules change.
@@ -207,18 +209,18 @@ def _waiting(
     Args:
         connection: of the store.
         members: by key, the URLs that rules change or hold.
-        plain: by key, the row of the URL with that identity.
+        rows_by_key: by key, the row of the URL with that identity.
         rewrite: applies the active rules.
     """
-    keys = {row: key for key, row in plain.items() if _has_answered(members[key])}
+    keys = {row: key for key, row in rows_by_key.items() if _has_answered(members[key])}
     found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys)))
-    queued = [known for known in found if known.may_wait and known.priority == ORDINARY]
+    queued = [url for url in found if url.may_wait and url.priority == ORDINARY]
     waiting = {}
-    for known, changed in zip(queued, rewrite([known.url for known in queued]), strict=True):
+    for url, changed in zip(queued, rewrite([url.url for url in queued]), strict=True):
         if changed is None or not changed.rules:
-            key = keys[known.row]
+            key = keys[url.row]
             identity = members[key][0][1].identity
-            waiting[key] = known, Rewritten(identity, key, (), identity)
+            waiting[key] = url, Rewritten(identity, key, (), identity)
     return waiting
 
 

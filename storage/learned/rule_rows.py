@@ -62,32 +62,34 @@ def _encode(rule: TrackedRule) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4096)  # a rule is saved with each answer that says something about it
-def _lesson(said: Rewrite) -> str:
+def _lesson(rewrite: Rewrite) -> str:
     """Return a rule without its host, as JSON."""
-    fields = to_fields(said)
+    fields = to_fields(rewrite)
     del fields["host"]
     return msgspec.json.encode(fields).decode()
 
 
 def _decode(row: RowMapping) -> TrackedRule:
     """Return the rule that a row holds, without samples."""
-    said = _rewrite(row["id"], row["host"], row["lesson"])
-    return TrackedRule(said, **{name: row[name] for name in _COUNTERS})
+    rewrite = _decoded_rewrite(row["id"], row["host"], row["lesson"])
+    return TrackedRule(rewrite, **{name: row[name] for name in _COUNTERS})
 
 
-def _rewrite(rule_id: str, host: str, fields: str) -> Rewrite:
+def _decoded_rewrite(rule_id: str, host: str, fields_json: str) -> Rewrite:
     """Return the rewrite of a stored rule.
 
     Raises:
         StoreError: if it is not a valid one.
     """
     try:
-        said = msgspec.convert({"host": host, **stored_json(fields, "rules", rule_id)}, Rewrite)
+        rewrite = msgspec.convert(
+            {"host": host, **stored_json(fields_json, "rules", rule_id)}, Rewrite
+        )
     except msgspec.ValidationError as error:
         raise damaged("rules", rule_id, error) from None
-    if said.family not in FAMILIES:
-        raise damaged("rules", rule_id, f"there is no family {said.family!r}")
-    return said
+    if rewrite.family not in FAMILIES:
+        raise damaged("rules", rule_id, f"there is no family {rewrite.family!r}")
+    return rewrite
 
 
 def generation(connection: Connection) -> int:
@@ -174,14 +176,14 @@ def states_by_host(connection: Connection, states: Collection[str]) -> dict[str,
 
 def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
     """Return the rules that a query finds, with some of their pairs."""
-    found = [_decode(row) for row in connection.execute(query).mappings().all()]
-    ids = [rule.id for rule in found]
+    tracked_rules = [_decode(row) for row in connection.execute(query).mappings().all()]
+    ids = [rule.id for rule in tracked_rules]
     same, different = (
         ledger.samples_of(connection, ids, verdict) for verdict in (ledger.SAME, ledger.DIFFERENT)
     )
-    for rule in found:
+    for rule in tracked_rules:
         rule.samples, rule.against = same.get(rule.id, []), different.get(rule.id, [])
-    return found
+    return tracked_rules
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:

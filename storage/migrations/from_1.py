@@ -38,23 +38,23 @@ def upgrade(connection: Connection, operations: Operations) -> None:
     _index_hosts(connection, operations)
     reason = func.coalesce(_urls.c.reason, "")
     by_state = select(_urls.c.state, reason, func.count()).group_by(_urls.c.state, reason)
-    found = [
+    totals = [
         ("urls", _STATES[state], reason, count)
         for state, reason, count in connection.execute(by_state)
     ]
     queued = select(_urls.c.depth, func.count()).where(_urls.c.state == _QUEUED)
     by_depth = connection.execute(queued.group_by(_urls.c.depth))
-    found += [("levels", str(depth), "", count) for depth, count in by_depth]
+    totals += [("levels", str(depth), "", count) for depth, count in by_depth]
     by_status = select(_pages.c.status, func.count()).group_by(_pages.c.status)
-    found += [("pages", str(status), "", count) for status, count in connection.execute(by_status)]
+    totals += [("pages", str(status), "", count) for status, count in connection.execute(by_status)]
     kind = (_aliases.c.kind, _aliases.c.status)
     by_kind = select(*kind, func.count()).group_by(*kind)
-    found += [
+    totals += [
         ("aliases", f"{name} {status}", "", count)
         for name, status, count in connection.execute(by_kind)
     ]
     columns = ("kind", "name", "reason", "count")
-    rows = [dict(zip(columns, row, strict=True)) for row in found]
+    rows = [dict(zip(columns, row, strict=True)) for row in totals]
     if rows:
         connection.execute(insert(_counts), rows)
 

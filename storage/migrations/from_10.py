@@ -57,14 +57,14 @@ def _evidence(connection: Connection) -> Iterator[dict[str, object]]:
         "FROM evidence JOIN rules ON rules.id = evidence.rule_id "
         "WHERE evidence.url <> evidence.found ORDER BY evidence.id DESC"
     )
-    for rule_id, agrees, url, found, at in connection.execute(text(question)):
-        first, second = sorted((url, found))
+    for rule_id, agrees, url, class_url, at in connection.execute(text(question)):
+        first, second = sorted((url, class_url))
         yield {
             "rule_id": rule_id,
             "pair": hashlib.blake2b(f"{first}\n{second}".encode(), digest_size=16).digest(),
             "first": first,
             "second": second,
-            "class_url": found,
+            "class_url": class_url,
             "verdict": _SAME if agrees else _DIFFERENT,
             "source": 0,
             "answers": 1,

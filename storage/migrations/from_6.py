@@ -86,7 +86,7 @@ def _columns() -> Iterator[tuple[str, Column[Any]]]:
         nothing = text("0")
         return Column(name, SmallInteger, nullable=False, server_default=nothing, comment=comment)
 
-    yield "hosts", zero("blocked", "1: nothing is asked of it until it is unblocked")
+    yield "hosts", zero("blocked", "1: no requests are sent to it until it is unblocked")
     yield "hosts", Column("error", Text, comment="reason why the last of its URLs that failed did")
     yield "hosts", Column("error_at", Float, comment="when that was; seconds since 1970")
     yield (

@@ -48,13 +48,13 @@ class Changed(NamedTuple):
 
 
 def change(
-    url: str, given: NewPolicy, notify: Callable[[str], None], progress: Callable[[int, int], None]
+    url: str, plan: NewPolicy, notify: Callable[[str], None], progress: Callable[[int, int], None]
 ) -> Changed:
     """Change the policy of a store, whole or not at all.
 
     Args:
         url: a SQLAlchemy URL.
-        given: the policies, and the crawler's part.
+        plan: the policies, and the crawler's part.
         notify: receives sentences for people.
         progress: receives how many URLs have new keys, and how many there are.
 
@@ -62,12 +62,12 @@ def change(
         StoreError: if a crawl uses the store, or the database fails.
     """
     engine = open_engine(url, create=False)
-    policy = given.new.policy
-    policies = Policies(given.new, given.old)
+    policy = plan.new.policy
+    policies = Policies(plan.new, plan.old)
     try:
         with explaining(engine, "nothing is lost: the same command goes on from here"):
             with engine.begin() as connection, naming(engine):
-                given.check(connection)
+                plan.check(connection)
                 continued = worktables.prepare(connection, f"{policy.label} {policy.fingerprint}")
                 number = _number(connection)
                 before = _number(connection, worktables.new_keys.c.url_id)
@@ -78,9 +78,9 @@ def change(
             notify("all keys are made; putting them in place")
             with engine.begin() as connection, naming(engine):
                 store_id = read_facts(connection)["id"]
-                done = _finish(connection, given, policies, continued=continued)
+                changed = _finish(connection, plan, policies, continued=continued)
         discard(engine, store_id)
-        return done
+        return changed
     finally:
         engine.dispose()
 
@@ -97,31 +97,31 @@ def _step(engine: Engine, step: _Fill, policies: Policies) -> int:
 
 
 def _finish(
-    connection: Connection, given: NewPolicy, policies: Policies, *, continued: bool
+    connection: Connection, plan: NewPolicy, policies: Policies, *, continued: bool
 ) -> Changed:
     """Put everything in place, in one transaction."""
-    given.check(connection)
+    plan.check(connection)
     for step in (fill_urls, fill_links):  # of rows that were added since
         while step(connection, connection, policies):
             pass
     number = _number(connection)
     worktables.finish(connection)
-    new = swap.split(connection, given.read)
+    new = swap.split(connection, plan.read)
     merged = swap.merge(connection)
     tally = pages.Tally()
     for pair in swap.pairs(connection):
-        if rules := given.merging_rules(pair.spelling, pair.same_as):
+        if rules := plan.merging_rules(pair.spelling, pair.same_as):
             tally.add(rules, pair.spelling, pair.same_as)
     pages.put_merges(connection, tally)
-    policy = given.new.policy
+    policy = plan.new.policy
     swap.apply(connection, policy.label, policy.fingerprint)
-    given.learned(connection)
+    plan.learned(connection)
     worktables.drop(connection)
     return Changed(number, merged, new, continued)
 
 
 def forecast(
-    url: str, given: NewPolicy, progress: Callable[[int, int], None], examples: int = 10
+    url: str, plan: NewPolicy, progress: Callable[[int, int], None], examples: int = 10
 ) -> Forecast:
     """Count what a change would do, without writing to the store; a crawl may use it meanwhile.
 
@@ -129,7 +129,7 @@ def forecast(
 
     Args:
         url: a SQLAlchemy URL.
-        given: the policies, and the crawler's part.
+        plan: the policies, and the crawler's part.
         progress: as for `change`.
         examples: how many to return of each kind.
 
@@ -137,20 +137,20 @@ def forecast(
         StoreError: if there is no store, or the database fails.
     """
     engine = open_engine(url, read_only=True)
-    policies = Policies(given.new, given.old)
+    policies = Policies(plan.new, plan.old)
     with tempfile.TemporaryDirectory(prefix="canonry-") as folder:
         work = open_engine(f"sqlite:///{Path(folder) / 'keys.db'}")
         try:
             with explaining(engine), engine.begin() as source, work.begin() as target:
                 with naming(engine):
-                    if read_facts(source)["policy"] == given.new.policy.label:
-                        raise StoreError(f"its policy is {given.new.policy.label} already")
+                    if read_facts(source)["policy"] == plan.new.policy.label:
+                        raise StoreError(f"its policy is {plan.new.policy.label} already")
                 worktables.create(target)
                 number = _number(source)
                 for done in fill(lambda step: step(source, target, policies)):
                     progress(done, number)
                 worktables.index(target)
-                return foresee(source, target, given.new, given.merging_rules, examples)
+                return foresee(source, target, plan.new, plan.merging_rules, examples)
         finally:
             work.dispose()
             engine.dispose()

@@ -125,16 +125,18 @@ def _unknown_targets(most: int) -> Select[Any]:
     return query.where(links.c.key.is_not(None), ~known.exists()).group_by(links.c.key).limit(most)
 
 
-def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: Read) -> int:
+def _add(
+    connection: Connection, unknown_targets: Sequence[Row[*tuple[Any, ...]]], read: Read
+) -> int:
     """Insert the rows of targets, and their keys."""
-    by_alias = {row.alias_id: bytes(row.key) for row in found}
+    by_alias = {row.alias_id: bytes(row.key) for row in unknown_targets}
     query = select(
         *(aliases.c.id, aliases.c.located, aliases.c.kind, aliases.c.from_id, aliases.c.first_seen),
         *(urls.c.depth, urls.c.hops),
     ).join(urls, urls.c.id == aliases.c.from_id)
     rows: list[Row[*tuple[Any, ...]]] = []
-    for start in range(0, len(found), 500):
-        some = [row.alias_id for row in found[start : start + 500]]
+    for start in range(0, len(unknown_targets), 500):
+        some = [row.alias_id for row in unknown_targets[start : start + 500]]
         rows += connection.execute(query.where(aliases.c.id.in_(some))).all()
     new = [(row, read(row.located)) for row in rows]
     ids = host_ids(connection, dict.fromkeys(target.host for _row, target in new))
@@ -142,7 +144,7 @@ def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: R
     targets = []
     for at, (row, target) in enumerate(new, first):
         redirected = row.kind == "redirect"
-        one = Candidate(
+        candidate = Candidate(
             url=target.url,
             spelling=row.located,
             key=by_alias[row.id],
@@ -153,40 +155,40 @@ def _add(connection: Connection, found: Sequence[Row[*tuple[Any, ...]]], read: R
             held=target.held,
             priority=ORDINARY + TARGET * redirected,
         )
-        targets.append((one, at))
+        targets.append((candidate, at))
     insert_columns(connection, url_rows, columns_of(targets, ids, [row.first_seen for row in rows]))
-    new_rows = [(at, one.key) for one, at in targets]
+    new_rows = [(at, candidate.key) for candidate, at in targets]
     insert_rows(connection, worktables.new_keys, ("url_id", "key"), new_rows)
     return len(new)
 
 
 def merge(connection: Connection) -> int:
-    """Find the URLs that become one with another; return how many there are."""
+    """Find the URLs that are merged into another; return how many there are."""
     connection.exec_driver_sql(_MERGE)
     return connection.scalar(select(func.count()).select_from(worktables.merged)) or 0
 
 
 def pairs(connection: Connection) -> Iterator[MergedURL]:
-    """Yield the URLs that become one with another, before their rows are deleted."""
-    old, one = urls.alias("old"), urls.alias("one")
-    done = 0
+    """Yield the URLs that are merged into another, before their rows are deleted."""
+    old, survivor = urls.alias("old"), urls.alias("one")
+    last_id = 0
     while True:
         query = (
             select(
                 worktables.merged.c.old_id,
                 func.coalesce(old.c.spelling, old.c.url).label("spelling"),
-                func.coalesce(one.c.spelling, one.c.url).label("same_as"),
+                func.coalesce(survivor.c.spelling, survivor.c.url).label("same_as"),
             )
             .join(old, old.c.id == worktables.merged.c.old_id)
-            .join(one, one.c.id == worktables.merged.c.new_id)
-            .where(worktables.merged.c.old_id > done)
+            .join(survivor, survivor.c.id == worktables.merged.c.new_id)
+            .where(worktables.merged.c.old_id > last_id)
             .order_by(worktables.merged.c.old_id)
         )
         rows = connection.execute(query.limit(_BATCH)).all()
         if not rows:
             return
         yield from (MergedURL(row.spelling, row.same_as) for row in rows)
-        done = rows[-1].old_id
+        last_id = rows[-1].old_id
 
 
 def apply(connection: Connection, policy: str, fingerprint: str) -> None:
@@ -218,25 +220,25 @@ def recount(connection: Connection) -> None:
     Args:
         connection: in a writing transaction.
     """
-    found: dict[counted.Counted, int] = {}
+    numbers: dict[counted.Counted, int] = {}
     reason = case((urls.c.state == State.QUEUED, ""), else_=func.coalesce(urls.c.reason, ""))
     by_state = select(urls.c.state, reason.label("why"), func.count()).group_by("state", "why")
     for state, why, number in connection.execute(by_state):
-        found[counted.url(State(state), why)] = number
+        numbers[counted.url(State(state), why)] = number
     queued = urls.c.state == State.QUEUED
     by_depth = select(urls.c.depth, func.count()).where(queued).group_by(urls.c.depth)
-    found |= {counted.level(depth): number for depth, number in connection.execute(by_depth)}
+    numbers |= {counted.level(depth): number for depth, number in connection.execute(by_depth)}
     by_status = select(pages.c.status, func.count()).group_by(pages.c.status)
-    found |= {counted.page(status): number for status, number in connection.execute(by_status)}
+    numbers |= {counted.page(status): number for status, number in connection.execute(by_status)}
     kind = aliases.c.kind, aliases.c.status
     by_kind = select(*kind, func.count()).group_by(*kind)
-    found |= {counted.alias(*one): number for *one, number in connection.execute(by_kind)}
+    numbers |= {counted.alias(*group): number for *group, number in connection.execute(by_kind)}
     with_body = pages.c.status == OK, pages.c.size > 0
     bodies = select(func.count(), func.count(pages.c.digest.distinct())).where(*with_body)
     number, distinct = connection.execute(bodies).one()
-    found[counted.REPEATED] = number - distinct
+    numbers[counted.REPEATED] = number - distinct
     connection.execute(delete(counts).where(counts.c.kind.in_(_KINDS)))
-    rows = [{**one._asdict(), "count": number} for one, number in found.items() if number]
+    rows = [{**key._asdict(), "count": number} for key, number in numbers.items() if number]
     if rows:
         connection.execute(insert(counts), rows)
     pending = select(func.count()).where(urls.c.host_id == hosts.c.id, queued)

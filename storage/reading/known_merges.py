@@ -124,19 +124,19 @@ def example_of_each(connection: Connection) -> dict[str, MergedLink]:
 def _links(connection: Connection, query: Select[Any]) -> list[MergedLink]:
     """Return the links that a query for examples finds."""
     chosen = connection.execute(query).all()
-    first = _spellings(connection, {one.url_id for one in chosen})
-    pages_of = {one.source_id for one in chosen if one.source_id is not None}
+    first = _spellings(connection, {row.url_id for row in chosen})
+    pages_of = {row.source_id for row in chosen if row.source_id is not None}
     on = _spellings(connection, pages_of)
     return [
         MergedLink(
-            one.rules,
-            one.spelling,
-            first.get(one.url_id, ""),
-            one.url_id,
-            on.get(one.source_id),
-            one.seen_at,
+            row.rules,
+            row.spelling,
+            first.get(row.url_id, ""),
+            row.url_id,
+            on.get(row.source_id),
+            row.seen_at,
         )
-        for one in chosen
+        for row in chosen
     ]
 
 
@@ -186,21 +186,21 @@ def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[Lat
         )
         edges += [tuple(row) for row in connection.execute(query)]
     edges = sorted(edges, reverse=True)[:LOOKED_AT]
-    known = Equivalences(connection)
-    found: list[LatestMerge] = []
+    equivalences = Equivalences(connection)
+    latest_merges: list[LatestMerge] = []
     for start in range(0, len(edges), _AT_ONCE):
         part = edges[start : start + _AT_ONCE]
-        known.prepare({row for _id, row, *_rest in part})
+        equivalences.prepare({row for _id, row, *_rest in part})
         for _id, row, _to, status_of, times, seen in part:
-            one = known.representative(row, awaited=True)
-            if one.steps and one.steps[0].kind == kind:
-                step = one.steps[0]
-                found.append(
-                    LatestMerge(row, step.url, step.to, one.url, kind, status_of, times, seen)
+            end = equivalences.representative(row, awaited=True)
+            if end.steps and end.steps[0].kind == kind:
+                step = end.steps[0]
+                latest_merges.append(
+                    LatestMerge(row, step.url, step.to, end.url, kind, status_of, times, seen)
                 )
-        if len(found) >= most:
+        if len(latest_merges) >= most:
             break
-    return found[:most]
+    return latest_merges[:most]
 
 
 def _statuses(connection: Connection, kind: str) -> list[int]:
@@ -214,13 +214,13 @@ def equal_pages(connection: Connection, most: int) -> list[LatestMerge]:
     """Return those of the latest pages that repeat the body of an earlier page of their host."""
     if not counts.total_of(connection, counts.REPEATED):
         return []
-    found: list[LatestMerge] = []
+    repeats: list[LatestMerge] = []
     for row, url, host, at, first in connection.execute(_RECENT):
         if first is None:
             continue
         other, host_of_other = connection.execute(_PLACE, {"row": first}).one()
         if host == host_of_other:
-            found.append(LatestMerge(row, url, other, other, "content", 0, 1, at))
-        if len(found) == most:
+            repeats.append(LatestMerge(row, url, other, other, "content", 0, 1, at))
+        if len(repeats) == most:
             break
-    return found
+    return repeats

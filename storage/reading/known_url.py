@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from canonry.storage.http_status import GONE
+from canonry.storage.http_status import GONE, MAX_REDIRECTS
 from canonry.storage.records import UNREAD
-from canonry.storage.rows.redirect_chains import LONGEST
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 
@@ -33,7 +32,6 @@ class KnownURL(NamedTuple):
     host_queued: int  # URLs of the host that are queued
     host_ready_at: float
     host_delay: float | None
-    lease_owner: str | None
 
 
 class KnownPage(NamedTuple):
@@ -65,7 +63,7 @@ class Lead(NamedTuple):
 _KNOWN = select(
     *(urls.c.id, urls.c.url, urls.c.spelling, urls.c.state, urls.c.reason, urls.c.depth),
     *(urls.c.hops, urls.c.source_id, urls.c.attempts, urls.c.due, urls.c.found_at),
-    *(hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay, hosts.c.lease_owner),
+    *(hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
 ).join_from(urls, hosts, urls.c.host_id == hosts.c.id)
 _LEADS = (
     select(
@@ -139,7 +137,7 @@ def redirects_from(connection: Connection, row: int) -> list[Lead]:
     """Return the chain of redirects from a URL, by the latest answers; it may end in a circle."""
     chain: list[Lead] = []
     seen = {row}
-    while len(chain) < LONGEST:
+    while len(chain) < MAX_REDIRECTS:
         leads = _LEADS.where(aliases.c.from_id == row, aliases.c.kind == "redirect")
         found = connection.execute(leads.limit(1)).first()
         if found is None:

@@ -17,7 +17,7 @@ from canonry.storage.records import NOT_A_PAGE, UNREAD
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
-from canonry.storage.sql.engine import open_engine, shown
+from canonry.storage.sql.engine import open_engine, without_password
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, pages, rules, urls
 from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
@@ -44,7 +44,7 @@ def reading(url: str) -> Iterator[Connection]:
         engine.dispose()
     if before != file_version(engine.url):
         raise StoreError(
-            f"store {shown(engine.url)}: it was changed while it was read; read it again"
+            f"store {without_password(engine.url)}: it was changed while it was read; read it again"
         )
 
 
@@ -229,16 +229,16 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     """
     known = equivalences.Equivalences(connection)
     result = connection.execute(EXPORTS[what].execution_options(yield_per=_AT_ONCE))
-    for plain in map(dict, _prepared(result.mappings().partitions(), known, what)):
+    for row in map(dict, _prepared(result.mappings().partitions(), known, what)):
         if what == "aliases":
-            plain["representative"] = known.representative(plain.pop("from_id")).url
-        for column in _URL_COLUMNS & plain.keys():
-            if plain[column] is not None:
-                plain[column] = redact(plain[column])
-        for column in _TIMES & plain.keys():
-            plain[column] = utc(plain[column])
-        if plain.get("digest") is not None:
-            plain["digest"] = plain["digest"].hex()
-        if isinstance(plain.get("state"), int):
-            plain["state"] = State(plain["state"]).name.lower()
-        yield plain
+            row["representative"] = known.representative(row.pop("from_id")).url
+        for column in _URL_COLUMNS & row.keys():
+            if row[column] is not None:
+                row[column] = redact(row[column])
+        for column in _TIMES & row.keys():
+            row[column] = utc(row[column])
+        if row.get("digest") is not None:
+            row["digest"] = row["digest"].hex()
+        if isinstance(row.get("state"), int):
+            row["state"] = State(row["state"]).name.lower()
+        yield row

@@ -54,8 +54,8 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
     postponed = []
     in_flight: list[int] = []  # a learned rule held them while they were fetched
     failed: dict[int, str | None] = {}
-    found = list(rows_of(connection, _OPEN, list(wanted)))
-    for row, host_id, depth, state, reason in found:
+    open_rows = list(rows_of(connection, _OPEN, list(wanted)))
+    for row, host_id, depth, state, reason in open_rows:
         outcome = outcomes[wanted[row]]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
@@ -70,7 +70,7 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
     errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
     _FAIL.run_many(connection, errors)
     _POSTPONE.run_many(connection, postponed)
-    counting = {wanted[row] for row, *_rest in found}
+    counting = {wanted[row] for row, *_rest in open_rows}
     return [place in counting for place in range(len(outcomes))]
 
 
@@ -80,15 +80,15 @@ def _outdated(connection: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     While this worker was stopped, another one recorded something else, and the URL was queued
     again. It stays queued, and is requested again.
     """
-    asked = {place: one for place, one in enumerate(outcomes) if one.unchanged}
-    if not asked:
+    unchanged = {place: outcome for place, outcome in enumerate(outcomes) if outcome.unchanged}
+    if not unchanged:
         return set()
-    found = rows_of(connection, _VALIDATORS, [one.row for one in asked.values()])
+    found = rows_of(connection, _VALIDATORS, [outcome.row for outcome in unchanged.values()])
     stored = {row: validators for row, *validators in found}
     return {
         place
-        for place, one in asked.items()
-        if stored.get(one.row) != [one.queued.etag, one.queued.modified]
+        for place, outcome in unchanged.items()
+        if stored.get(outcome.row) != [outcome.queued.etag, outcome.queued.modified]
     }
 
 

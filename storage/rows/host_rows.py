@@ -67,14 +67,16 @@ def grant(
     Returns:
         The hosts that were handed over, or had been lost before.
     """
-    found = leases.free_rows(connection, names, owner)
-    leases.pace(connection, {name: ready[name] for name in found if name in ready}, delays, owner)
-    if found:
+    rows_by_name = leases.free_rows(connection, names, owner)
+    leases.pace(
+        connection, {name: ready[name] for name in rows_by_name if name in ready}, delays, owner
+    )
+    if rows_by_name:
         connection.execute(
             update(hosts)
             .where(hosts.c.id == bindparam("row"))
             .values(lease_owner=to, lease_until=until),
-            [{"row": row} for row in found.values()],
+            [{"row": row} for row in rows_by_name.values()],
         )
         withdraw(connection, to)
     return leases.not_of(connection, owner, names)

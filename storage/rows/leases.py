@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, case, func, or_, select, text, update
 
-from canonry.storage.records import FIRST, ORDINARY, LeasedHost, Queued
+from canonry.storage.records import FIRST, LONGEST_WAIT, ORDINARY, LeasedHost, Queued
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.prepared import Prepared
@@ -19,9 +19,8 @@ _BY_ROW = (
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
 _HAS_WORK = text("pending > 0")  # the condition of the partial index
-_FEW = 1_000  # queued URLs: at most so many are searched for the earliest
+_FEW = 1_000  # queued URLs: at most this many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: their targets may be more urgent
-_FAR = 86_400.0  # seconds; no URL and no host has to wait longer
 _DEEPEST = (1 << 31) - 1  # no URL is deeper: the largest number of the column
 # Built once: building a statement takes longer than running it. Times after "far" or "longest" are
 # ignored: only a clock that was set back since makes waits and leases that long.
@@ -39,7 +38,7 @@ _available = (
 _FIRST_HOSTS = 16  # of a registrable domain; further ones are its crowd, see `_CROWDED`
 _AVAILABLE = Prepared(_available.where(hosts.c.rank < _FIRST_HOSTS))
 _CROWD = Prepared(_available.where(hosts.c.rank >= _FIRST_HOSTS))
-_CROWDED = 4  # one in so many leased hosts may be of the crowd while others wait
+_CROWDED = 4  # one in this many leased hosts may be of the crowd while others wait
 _QUEUE = Prepared(
     select(*_QUEUED_COLUMNS)
     .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
@@ -92,15 +91,15 @@ def lease(
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
         crowd: False leaves out the further hosts of domains with many.
     """
-    times = {"now": now, "far": now + _FAR}
+    times = {"now": now, "far": now + LONGEST_WAIT}
     available = {"owner": owner, "longest": now + 2 * seconds, "soon": now + seconds / 2}
-    found = [*_AVAILABLE.run(connection, {**times, **available, "limit": limit})]
+    host_rows = [*_AVAILABLE.run(connection, {**times, **available, "limit": limit})]
     if crowd:
-        more = max(limit - len(found), limit // _CROWDED)
-        found += _CROWD.run(connection, {**times, **available, "limit": more})
+        more = max(limit - len(host_rows), limit // _CROWDED)
+        host_rows += _CROWD.run(connection, {**times, **available, "limit": more})
     level = _level(connection, level_by_level=level_by_level)
     leased: dict[int, LeasedHost] = {}
-    for host_id, name, ready_at, delay, before in found:
+    for host_id, name, ready_at, delay, before in host_rows:
         in_memory = loaded.get(name, ())
         wanted = {"host": host_id, "level": level, "most": per_host + len(in_memory)}
         rows = [Queued(*row) for row in _QUEUE.run(connection, {**times, **wanted})]
@@ -141,18 +140,18 @@ def promoted(
         now: seconds since 1970.
         level_by_level: as for `lease`.
     """
-    found: dict[str, list[Queued]] = {}
+    queues: dict[str, list[Queued]] = {}
     if not rows:
-        return found
+        return queues
     level = _level(connection, level_by_level=level_by_level)
     for host, state, due, *columns in rows_of(connection, _BY_ROW, list(rows)):
         url = Queued(*columns)
-        is_due = due <= now or due > now + _FAR
+        is_due = due <= now or due > now + LONGEST_WAIT
         if state == State.QUEUED and is_due and url.depth <= level:
-            found.setdefault(host, []).append(url)
-    for queue in found.values():
+            queues.setdefault(host, []).append(url)
+    for queue in queues.values():
         queue.sort(key=lambda url: (url.priority, url.depth, url.row))
-    return found
+    return queues
 
 
 def renew(connection: Connection, owner: str, names: Collection[str], until: float) -> set[str]:
@@ -187,15 +186,15 @@ def free_rows(connection: Connection, names: Collection[str], owner: str | None)
     So two transactions never wait for each other's rows. (SQLite has no locks of rows.) With an
     owner, only the rows of hosts that are leased to it.
     """
-    found: dict[str, int] = {}
+    rows_by_name: dict[str, int] = {}
     for part in chunks(list(names)):
         rows = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
         if owner is not None:
             rows = rows.where(hosts.c.lease_owner == owner)
-        found.update(
+        rows_by_name.update(
             tuple(row) for row in connection.execute(rows.with_for_update(skip_locked=True))
         )
-    return found
+    return rows_by_name
 
 
 def _level(connection: Connection, *, level_by_level: bool) -> int:

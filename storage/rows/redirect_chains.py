@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from canonry.storage.http_status import MAX_REDIRECTS
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State
 
-LONGEST = 100  # redirects in a row; `max_hops` allows no more
 _ROWS = (
     "SELECT urls.id, url, state, reason, status FROM urls LEFT JOIN pages ON url_id = urls.id "
     "WHERE urls.id"
@@ -39,19 +39,21 @@ class Chain(NamedTuple):
 
 def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
     """Return the chain that begins with each of some URLs, given by their rows."""
-    known: dict[int, ChainEnd] = {}
+    urls_by_row: dict[int, ChainEnd] = {}
     following: dict[int, int] = {}
     wanted = set(rows)
-    for _ in range(LONGEST):
+    for _ in range(MAX_REDIRECTS):
         if not wanted:
             break
         new = {found.row: found for found in _read(connection, wanted)}
-        known |= new
-        redirected = [one.row for one in new.values() if one.state is State.REDIRECTED]
+        urls_by_row |= new
+        redirected = [url.row for url in new.values() if url.state is State.REDIRECTED]
         targets = _last_redirects(connection, redirected)
         following |= targets
-        wanted = set(targets.values()) - known.keys()
-    return [Chain(known[row], known[_last(row, known, following)]) for row in rows]
+        wanted = set(targets.values()) - urls_by_row.keys()
+    return [
+        Chain(urls_by_row[row], urls_by_row[_last(row, urls_by_row, following)]) for row in rows
+    ]
 
 
 def _last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
@@ -69,10 +71,10 @@ def _read(connection: Connection, rows: Iterable[int]) -> Iterator[ChainEnd]:
         yield ChainEnd(row, url, State(state), reason, status)
 
 
-def _last(row: int, known: dict[int, ChainEnd], following: dict[int, int]) -> int:
+def _last(row: int, urls_by_row: dict[int, ChainEnd], following: dict[int, int]) -> int:
     """Return the last row of the chain that begins with a row."""
     seen = {row}
-    while (after := following.get(row)) is not None and after in known and after not in seen:
+    while (after := following.get(row)) is not None and after in urls_by_row and after not in seen:
         row = after
         seen.add(row)
     return row

@@ -204,25 +204,25 @@ def host_ids(
         budget: counts them; None counts none.
     """
     wanted = list(names)
-    known: dict[str, int] = dict(
+    ids_by_name: dict[str, int] = dict(
         rows_of(connection, "SELECT name, id FROM hosts WHERE name", wanted)
     )
-    missing = [name for name in wanted if name not in known]
+    missing = [name for name in wanted if name not in ids_by_name]
     if missing and write_locks.take_turn(connection):
         # Others may have inserted them meanwhile.
         return host_ids(connection, wanted, now, counted, budget)
     if missing:
         first = next_id(connection, hosts)
-        known.update((name, first + n) for n, name in enumerate(missing))
+        ids_by_name.update((name, first + n) for n, name in enumerate(missing))
         ranks: Mapping[str, int] = {}
         if budget is not None:
             ranks = budgets.ranks(connection, [n for n in missing if n in counted], budget)
         new = {"pending": 0, "ready_at": now, "lease_until": 0.0}
         connection.execute(
             insert(hosts),
-            [{**new, "id": known[n], "name": n, "rank": ranks.get(n, 0)} for n in missing],
+            [{**new, "id": ids_by_name[n], "name": n, "rank": ranks.get(n, 0)} for n in missing],
         )
-    return known
+    return ids_by_name
 
 
 def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:

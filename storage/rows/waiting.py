@@ -31,7 +31,7 @@ def waiting_hosts(connection: Connection, now: float) -> list[WaitingHost]:
         now: seconds since 1970.
     """
     wait = hosts.c.ready_at - now - func.coalesce(hosts.c.delay, 0.0)
-    found = connection.execute(
+    rows = connection.execute(
         select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.pending)
         .where(_HAS_WORK, hosts.c.ready_at > now + _NOTABLE, wait > _NOTABLE)
         .order_by(hosts.c.ready_at.desc(), hosts.c.id)
@@ -39,7 +39,7 @@ def waiting_hosts(connection: Connection, now: float) -> list[WaitingHost]:
     )
     return [
         WaitingHost(name, ready_at, reason_of(connection, row), number)
-        for row, name, ready_at, number in found.all()
+        for row, name, ready_at, number in rows.all()
     ]
 
 

@@ -31,7 +31,7 @@ def split(joined: bytes) -> list[bytes]:
 
 
 def loads_numpy(number: int) -> bool:
-    """Return True if so many keys are worth loading NumPy, or if it is loaded."""
+    """Return True if this many keys are worth loading NumPy, or if it is loaded."""
     return number >= _MANY or "numpy" in sys.modules
 
 

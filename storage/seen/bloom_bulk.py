@@ -13,14 +13,14 @@ _Places: TypeAlias = NDArray[np.intp]
 
 def contained(chain: Sequence[BloomFilter], keys: Sequence[bytes]) -> list[bool]:
     """Return for each 16-byte key True if all its bits are set in a filter of a chain."""
-    found = np.zeros(len(keys), dtype=np.bool_)
+    is_contained = np.zeros(len(keys), dtype=np.bool_)
     first, step = _halves(b"".join(keys))
     left = np.arange(len(keys))
     for link in reversed(chain):  # the last one is the largest
-        found[left[_places_in(link, first, step)]] = True
-        missing = np.flatnonzero(~found[left])
+        is_contained[left[_places_in(link, first, step)]] = True
+        missing = np.flatnonzero(~is_contained[left])
         left, first, step = left[missing], first[missing], step[missing]
-    answers: list[bool] = found.tolist()
+    answers: list[bool] = is_contained.tolist()
     return answers
 
 

@@ -67,17 +67,17 @@ class FilterFile:
         not find it and take it for a good one.
         """
         newest = next_id(connection, url_rows) - 1
-        found = self._read(connection, newest)
-        if isinstance(found, str):
+        snapshot_or_fault = self._read(connection, newest)
+        if isinstance(snapshot_or_fault, str):
             self._delete()
             if newest:
                 number = counts.total(connection, "urls")  # each has a key
-                self._notify(f"{found}; rebuilding it from {number:,} keys")
+                self._notify(f"{snapshot_or_fault}; rebuilding it from {number:,} keys")
             key_filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
             seen = SeenSet(key_filter, 0, self._wrong)
         else:
-            self._saved_up_to = found.generation
-            seen = SeenSet(found.filter, found.generation, self._wrong)
+            self._saved_up_to = snapshot_or_fault.generation
+            seen = SeenSet(snapshot_or_fault.filter, snapshot_or_fault.generation, self._wrong)
         done = 0
         for n in seen.catch_up(connection):
             done += n
@@ -89,14 +89,14 @@ class FilterFile:
         """Return the filter in the file, or a sentence that says why it cannot be used."""
         if self._path is None:
             return _NO_FILE
-        found = load(self._path, self._store_id)
-        if isinstance(found, str):
-            return found
-        if found.generation > newest:
+        snapshot_or_fault = load(self._path, self._store_id)
+        if isinstance(snapshot_or_fault, str):
+            return snapshot_or_fault
+        if snapshot_or_fault.generation > newest:
             return "the filter file is ahead of the table"
-        if found.save_id not in _saves(connection):
+        if snapshot_or_fault.save_id not in _saves(connection):
             return "the store did not save this filter file (was a backup restored?)"
-        return found
+        return snapshot_or_fault
 
     def _wrong(self) -> None:
         """Delete the file of a filter that turned out to lack keys."""

@@ -51,7 +51,7 @@ def rows_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes,
     return dict(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", wanted))
 
 
-def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[bytes, int]:
+def insert_keys(connection: Connection, rows_by_key: Mapping[bytes, int]) -> dict[bytes, int]:
     """Insert the keys that the table lacks; return the URLs' rows of the others.
 
     Neighbours in the index are written together. If another open transaction of PostgreSQL has
@@ -60,9 +60,9 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
     Args:
         connection: in a writing transaction; if others claim beside it, it has inserted no keys
             before.
-        given: by key the row of its URL, at least one.
+        rows_by_key: by key the row of its URL, at least one.
     """
-    ordered, rows = in_order(given)
+    ordered, rows = in_order(rows_by_key)
     if connection.dialect.name != "postgresql":
         inserted = _insert_groups(connection, ordered, rows)
     elif not is_beside(connection) and _copied(connection, ordered, rows):
@@ -72,7 +72,7 @@ def insert_keys(connection: Connection, given: Mapping[bytes, int]) -> dict[byte
     if inserted == len(ordered):
         return {}
     there = rows_of_keys(connection, ordered)
-    return {key: row for key, row in there.items() if row != given[key]}
+    return {key: row for key, row in there.items() if row != rows_by_key[key]}
 
 
 def _insert_groups(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int]) -> int:
@@ -106,25 +106,25 @@ def _copied(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int
     return True
 
 
-def in_order(given: Mapping[bytes, int]) -> tuple[list[bytes], list[int]]:
+def in_order(numbers_by_key: Mapping[bytes, int]) -> tuple[list[bytes], list[int]]:
     """Return keys of 16 bytes, from the smallest to the largest, and the number of each.
 
     For many keys, NumPy takes a quarter of the time. It makes new objects, side by side in memory:
     collecting the old ones from everywhere takes longer than sorting.
     """
-    if not loads_numpy(len(given)):
-        keys = sorted(given)
-        return keys, list(map(given.__getitem__, keys))
+    if not loads_numpy(len(numbers_by_key)):
+        keys = sorted(numbers_by_key)
+        return keys, list(map(numbers_by_key.__getitem__, keys))
     import numpy as np  # noqa: PLC0415 - it takes a tenth of a second to load
 
-    joined = b"".join(given)
+    joined = b"".join(numbers_by_key)
     halves = np.frombuffer(joined, dtype=">u8").reshape(-1, 2).astype(np.uint64)
     first = halves[:, 0]
     places = np.argsort(first)
     ordered = first[places]
     if (ordered[1:] == ordered[:-1]).any():  # keys are hashes: the second halves rarely matter
         places = np.lexsort((halves[:, 1], first))
-    numbers = np.fromiter(given.values(), np.int64, len(given))
+    numbers = np.fromiter(numbers_by_key.values(), np.int64, len(numbers_by_key))
     return np.frombuffer(joined, dtype=f"V{KEY_BYTES}")[places].tolist(), numbers[places].tolist()
 
 

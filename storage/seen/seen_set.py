@@ -128,23 +128,23 @@ class SeenSet:
             raise RuntimeError("keys are claimed once in a transaction beside others, and first")
         self.tally.claims += len(wanted)
         distinct = dict.fromkeys(wanted)
-        known = self._look_up(connection, distinct)
-        new = [key for key in distinct if key not in known] if known else list(distinct)
+        rows_by_key = self._look_up(connection, distinct)
+        new = [key for key in distinct if key not in rows_by_key] if rows_by_key else list(distinct)
         won: dict[bytes, int] = {}
         if new:
             won = dict(zip(new, take_url_ids(connection, len(new)), strict=True))
-            known.update(won)
+            rows_by_key.update(won)
             others = self._insert(connection, won)
-            known.update(others)
+            rows_by_key.update(others)
             for key in others:
                 del won[key]
         # If all are new, their ids are in the order of the keys already.
-        ids = won.values() if len(won) == len(wanted) else map(known.__getitem__, wanted)
+        ids = won.values() if len(won) == len(wanted) else map(rows_by_key.__getitem__, wanted)
         found = zip(ids, _first_of(wanted, won), repeat(None), strict=False)
         answers = list(map(_ADMISSION, found))
         if len(self._fresh) > _RECENT:  # the table has them, even before the commit
             self._fresh.clear()
-        self._fresh.update(known)
+        self._fresh.update(rows_by_key)
         return answers
 
     def _insert(self, connection: Connection, numbered: Mapping[bytes, int]) -> dict[bytes, int]:
@@ -174,20 +174,20 @@ class SeenSet:
 
     def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
         """Return the URLs' rows of the keys that are known."""
-        known: dict[bytes, int] = {}
+        rows_by_key: dict[bytes, int] = {}
         for memory in (
             *self._recent.generations,
             self._fresh,
         ):  # later answers replace earlier ones
             here = memory.keys() & wanted.keys()
-            known.update(zip(here, map(memory.__getitem__, here), strict=True))
-        rest = [key for key in wanted if key not in known] if known else list(wanted)
+            rows_by_key.update(zip(here, map(memory.__getitem__, here), strict=True))
+        rest = [key for key in wanted if key not in rows_by_key] if rows_by_key else list(wanted)
         doubtful = list(compress(rest, self.filter.perhaps(rest)))
         found = rows_of_keys(connection, doubtful)
         self.tally.passed += len(rest) - len(doubtful)
         self.tally.wrong += len(doubtful) - len(found)
-        known.update(found)
-        return known
+        rows_by_key.update(found)
+        return rows_by_key
 
     def committed(self) -> None:
         """Keep what was claimed: the transaction was committed."""

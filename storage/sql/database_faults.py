@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import URL, Engine
 from sqlalchemy.exc import DBAPIError
 
-from canonry.storage.sql.engine import open_engine, shown
+from canonry.storage.sql.engine import open_engine, without_password
 from canonry.storage.sql.sqlite_engine import WRITING, file_of
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import undecodable, wrong_row
@@ -68,7 +68,7 @@ def _store_error(
     engine: Engine, said: str, advice: str, kind: type[StoreError] = StoreError
 ) -> StoreError:
     """Return the error with the store's name and what to do."""
-    return kind(f"store {shown(engine.url)}: {said}{advice and '; '}{advice}")
+    return kind(f"store {without_password(engine.url)}: {said}{advice and '; '}{advice}")
 
 
 def damage_behind(error: Exception, engine: Engine) -> str:

@@ -30,7 +30,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def shown(url: URL | str) -> str:
+def without_password(url: URL | str) -> str:
     """Return a store's URL for people, without its password, whatever characters that has."""
     if isinstance(url, URL):
         url = url.set(drivername=url.get_backend_name()).render_as_string()
@@ -55,7 +55,7 @@ def read_url(url: str) -> URL:
     except ValueError:  # SQLAlchemy reads the port with int()
         wrong = "its port is not a number"
     if wrong:
-        raise StoreURLError(f"store {shown(url)}: {wrong}; {_ALLOWED}")
+        raise StoreURLError(f"store {without_password(url)}: {wrong}; {_ALLOWED}")
     is_file = parsed.drivername in _SQLITE
     return parsed.set(drivername="sqlite" if is_file else "postgresql+psycopg")
 
@@ -97,7 +97,7 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
     if file and (read_only or not create) and not file.exists():
         raise StoreError(f"there is no store {file}; 'canonry crawl' makes one, --store names it")
     if file and not read_only and file.exists() and not is_writable(file):
-        raise StoreError(f"store {shown(parsed)}: it cannot be written; {WRITING}")
+        raise StoreError(f"store {without_password(parsed)}: it cannot be written; {WRITING}")
     if parsed.get_backend_name() == "sqlite":
         return open_sqlite(parsed, read_only=read_only)
     return _postgresql(parsed, read_only=read_only)

@@ -83,13 +83,13 @@ def wrong_row(connection: Connection) -> StoreError | None:
         wrong = f"CASE {' '.join(_is_wrong(column) for column in table.columns)} END"
         query = f"SELECT CAST({key} AS BLOB), {wrong} FROM {table.name} WHERE {wrong} <> '' LIMIT 1"  # noqa: S608 - our names
         try:
-            found = connection.exec_driver_sql(query).first()
+            row = connection.exec_driver_sql(query).first()
         except OperationalError as error:
             if "no such" in str(error):  # it has an earlier schema
                 continue
             raise
-        if found is not None:
-            return damaged(table.name, found[0].decode(errors="replace"), found[1])
+        if row is not None:
+            return damaged(table.name, row[0].decode(errors="replace"), row[1])
     return None
 
 

@@ -105,7 +105,7 @@ def count(connection: Connection, transitions: Mapping[Transition, int]) -> None
     changed = {host_id: more for host_id, more in sorted(pending.items()) if more}
     if not changed:
         return
-    if connection.dialect.name == "postgresql":  # it takes half the time of so many statements
+    if connection.dialect.name == "postgresql":  # it takes half the time of that many statements
         connection.exec_driver_sql(_ADD_ALL_PENDING, (list(changed), list(changed.values())))
         return
     rows = [{"host": host_id, "more": more} for host_id, more in changed.items()]

@@ -133,22 +133,22 @@ class _Pass:
         if _mark_of(connection, self._pattern) != self._mark:
             return None  # somebody else has changed it meanwhile
         host = connection.scalar(select(hosts.c.id).where(hosts.c.name == self._pattern.host))
-        found = [] if host is None else self._next(connection, host)
-        if not found:
+        rows = [] if host is None else self._next(connection, host)
+        if not rows:
             if not self._changed:
                 _mark(connection, self._pattern, ALL_HELD if self._mark == EXCLUDING else 0)
                 return None
             self._after, self._changed = (), 0
             return 0
-        wanted = [one for one in found if one.host_id == host and self._pattern.has(one.url)]
+        wanted = [row for row in rows if row.host_id == host and self._pattern.has(row.url)]
         self._changed += len(wanted)
         if self._mark == INCLUDING:
-            self._after = (found[-1].id,)
-            parts = chunks([one.id for one in wanted])
+            self._after = (rows[-1].id,)
+            parts = chunks([row.id for row in wanted])
             return sum(queue_again(connection, urls.c.id.in_(part)) for part in parts)
-        last = found[-1]
+        last = rows[-1]
         self._after = (last.priority, last.depth, last.id)
-        moved = {one.id: Transition(one.host_id, one.depth, QUEUED, _HELD) for one in wanted}
+        moved = {row.id: Transition(row.host_id, row.depth, QUEUED, _HELD) for row in wanted}
         transitions.move(connection, moved)
         return len(moved)
 

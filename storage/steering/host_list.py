@@ -30,7 +30,7 @@ class HostRow(NamedTuple):
     delay: float | None
     lease_owner: str | None
     lease_until: float
-    blocked: int  # 1: nothing is asked of it
+    blocked: int  # 1: no requests are sent to it
     error: str | None
     error_at: float | None
 

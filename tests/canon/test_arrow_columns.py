@@ -160,3 +160,51 @@ def test_a_column_of_many_parts_keeps_its_order(threads: int) -> None:
     right = [MAKE.identity(url) if url != "http://[" else None for url in urls]
     assert found["identity"].to_pylist() == right
     assert found["reason"].to_pylist() == [None if one else "HOST" for one in right]
+
+
+RULES = [
+    canonry.LearnedRule(host="b.example", family="trailing-slash", new="bare"),
+    canonry.LearnedRule(host="a.example", family="parameter-irrelevant", old="s"),
+    canonry.LearnedRule(host="a.example", family="host-alias", new="b.example"),
+]
+ODD_ORIGINS = [
+    "mailto:a@b.example",
+    "http://[::1]:8080/a",
+    "https://1.2.3.4/?b%2Fc&a",
+    "//x",
+    "ftp://b.example/a/",
+]
+
+
+@pytest.mark.parametrize("policy", ["web", "search", "archive", "rfc3986"])
+@pytest.mark.parametrize("has_rules", [False, True])
+@given(urls=st.lists(st.none() | anything | st.sampled_from(ODD_ORIGINS), max_size=8))
+@settings(max_examples=60)
+def test_surts_and_learned_rules_are_those_of_single_urls(
+    policy: str, *, has_rules: bool, urls: list[str | None]
+) -> None:
+    some = ["http://a.example:80/b/?s=1&t=%c3", "http://u@b.example/c/", "https://B.example:81/c/"]
+    made = canonry.Canonicalizer(policy)
+    rules = canonry.RuleSet(RULES, made.policy.label) if has_rules else None
+    if rules is not None:
+        made = canonry.Canonicalizer(policy, rules)
+    texts = [None if url is None else url.encode("utf-8", "surrogateescape") for url in urls]
+    texts += [url.encode() for url in some]
+    wanted = ["surt", "identity", "key"]
+    found = canonry.columns.canonicalize(
+        pa.array(texts, pa.binary()), policy=policy, rules=rules, columns=wanted
+    )
+    assert isinstance(found, pa.Table)
+    found.validate(full=True)
+    for text, row in zip(texts, found.to_pylist(), strict=True):
+        [one] = made.many([text or b""])
+        if isinstance(one, canonry.Refused):
+            assert row == dict.fromkeys(wanted)
+        else:
+            expected_surt = made.surt_of(one.identity)
+            assert row == {"surt": expected_surt, "identity": one.identity, "key": one.key}
+    as_list = canonry.columns.canonicalize(texts, policy=policy, rules=rules, columns=wanted)
+    assert isinstance(as_list, canonry.columns.Columns)
+    assert [as_list.surt, as_list.identity, as_list.key] == [
+        found[name].to_pylist() for name in wanted
+    ]

@@ -23,15 +23,15 @@ class CanonryAccessor:
         """Apply a function of the table to the series."""
         series = self._series
         urls = pa.array(series, from_pandas=True)
-        found = apply(name, urls, policy)
+        column = apply(name, urls, policy)
         dtype: Any = "object"
         if isinstance(series.dtype, pd.ArrowDtype):
             return pd.Series(
-                pd.array(found, dtype=pd.ArrowDtype(found.type)), series.index, name=series.name
+                pd.array(column, dtype=pd.ArrowDtype(column.type)), series.index, name=series.name
             )
         if isinstance(series.dtype, pd.StringDtype) and not FUNCTIONS[name].is_binary:
             dtype = series.dtype
-        return pd.Series(found.to_pylist(), series.index, dtype=dtype, name=series.name)
+        return pd.Series(column.to_pylist(), series.index, dtype=dtype, name=series.name)
 
     def identity(self, policy: str = "web") -> Any:  # noqa: ANN401 - pandas ships no types
         """Return the canonical forms, as text."""

@@ -70,15 +70,15 @@ class CanonryDupeFilter(BaseDupeFilter):
         Each new duplicate that a rule finds is logged, and only the first one of all others; with
         ``DUPEFILTER_DEBUG`` all are logged.
         """
-        found = self._found.pop(request, None)
-        if found is not None and (self._logs_all or found.is_new or not self._is_logged):
-            self._is_logged |= not found.is_new
+        duplicate = self._found.pop(request, None)
+        if duplicate is not None and (self._logs_all or duplicate.is_new or not self._is_logged):
+            self._is_logged |= not duplicate.is_new
             _LOG.debug(
                 "Filtered duplicate request: %s (referer: %s); rule: %s; same as: %s",
                 request,
                 referer_str(request),
-                found.rule,
-                found.same_as or "the one that it was merged with before",
+                duplicate.rule,
+                duplicate.same_as or "the one that it was merged with before",
                 extra={"spider": spider},
             )
         self._session.duplicates.count("dupefilter/filtered")

@@ -69,13 +69,13 @@ class RequestKeys:
         if request.meta.get("verbatim_url"):
             return request
         try:
-            found = self._canonicalizer(url).url
+            browser_url = self._canonicalizer(url).url
         except InvalidURL:
             return request
-        if _target(found) == _target(url):
+        if _target(browser_url) == _target(url):
             return request
         _, mark, fragment = url.partition("#")
-        return request.replace(url=f"{found}{mark}{fragment}")
+        return request.replace(url=f"{browser_url}{mark}{fragment}")
 
 
 def _mixed(start: bytes, request: Request, person: bytes) -> bytes:

@@ -127,7 +127,7 @@ def outcome_of(done: DoneRequest, row: int, seen: Observation, known: Container[
         known: the keys that the store has. Hops to other URLs are left out, as none requests them.
     """
     hops = tuple(one for one in seen.hops if one.target.key in known)
-    outcome = Outcome(Queued(row, done.url, done.depth, done.hops, 0), State.FETCHED, hops=hops)
+    outcome = Outcome(Queued(row, done.url, done.depth, done.hops, 0), State.FETCHED, leads=hops)
     if seen.page is not None:
         if seen.page.status in RETRIED:
             return outcome._replace(state=State.FAILED, reason=Fault.SERVER.label)

@@ -67,21 +67,26 @@ class RequestRecorder:
         waiting = request_queue.not_admitted(connection, AT_ONCE)
         if not waiting:
             return 0
-        candidates = [candidate_of(one.url, one.key, one.depth, one.hops) for one in waiting]
+        candidates = [
+            candidate_of(request.url, request.key, request.depth, request.hops)
+            for request in waiting
+        ]
         admissions = self._store.admit_in(connection, candidates, now)
         pairs = list(zip(waiting, admissions, strict=True))
-        request_queue.admitted(connection, [(one.row, found.row) for one, found in pairs])
+        request_queue.admitted(
+            connection, [(request.row, admission.row) for request, admission in pairs]
+        )
         # A program without requests, such as `canonry crawl`, has claimed the URL in the meantime.
         request_queue.drop(
             connection,
             (
-                one.row
-                for one, found in pairs
-                if not found.new and one.standing == RequestState.READY
+                request.row
+                for request, admission in pairs
+                if not admission.new and request.standing == RequestState.READY
             ),
         )
-        held = [found.row for _one, found in pairs if found.new]
-        held += [found.replaces for found in admissions if found.replaces is not None]
+        held = [admission.row for _request, admission in pairs if admission.new]
+        held += [admission.replaces for admission in admissions if admission.replaces is not None]
         self._park(connection, held)
         return len(waiting)
 
@@ -99,7 +104,8 @@ class RequestRecorder:
     def record(self, now: float) -> bool:
         """Record requests whose responses were processed, and learn from them.
 
-        An error in learning only switches learning off.
+        Any error other than a `StoreError` is blamed on learning, which is switched off; the batch
+        is then recorded again. Without learning, the error is raised.
 
         Returns:
             True if there may be more to record.
@@ -117,7 +123,7 @@ class RequestRecorder:
             return self._record(now)
 
     def _record(self, now: float) -> bool:
-        told = None
+        sentence = None
         with self._store.transaction() as connection:
             number = self._admit(connection, now)
             finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
@@ -125,14 +131,14 @@ class RequestRecorder:
             recorded = self._store.record_in(connection, outcomes, now, again=True)
             if self._learning is not None and outcomes:
                 learned = self._learning.learn(connection, recorded, now)
-                told = learned.in_words(self._park(connection, learned.later))
+                sentence = learned.in_words(self._park(connection, learned.later))
             request_queue.forget(connection, finished)
             generation = rule_rows.generation(connection)
             if generation != self._generation:
                 self.sweep(connection)
         self._generation = generation
-        if told is not None:
-            self._notify(told)
+        if sentence is not None:
+            self._notify(sentence)
         for key in self._settled(outcomes, finished):
             self._observed.pop(key, None)
         return max(number, len(finished)) == AT_ONCE
@@ -148,24 +154,24 @@ class RequestRecorder:
 
     def _outcomes(self, connection: Connection, finished: Sequence[DoneRequest]) -> list[Outcome]:
         """Return the outcomes of requests, in order; one for each URL."""
-        done = list(finished)
+        requests = list(finished)
         if not self.queues:  # Scrapy has the queue: requests are done when they are answered
-            done += [
-                DoneRequest(_NO_ROW, None, seen.url, 0, 0, None, key)
-                for key, seen in self._observed.items()
+            requests += [
+                DoneRequest(_NO_ROW, None, observation.url, 0, 0, None, key)
+                for key, observation in self._observed.items()
             ]
-        wanted = {one.key for one in done if one.key is not None}
-        seen = {key: self._observed.get(key, Observation()) for key in wanted}
-        wanted |= {hop.target.key for one in seen.values() for hop in one.hops}
+        wanted = {request.key for request in requests if request.key is not None}
+        observations = {key: self._observed.get(key, Observation()) for key in wanted}
+        wanted |= {hop.target.key for observed in observations.values() for hop in observed.hops}
         rows = rows_of_keys(connection, list(wanted))
         outcomes: dict[int, Outcome] = {}
-        for one in done:
-            if one.key is None or (row := rows.get(one.key)) is None:
+        for request in requests:
+            if request.key is None or (row := rows.get(request.key)) is None:
                 continue
-            observation = seen[one.key]
+            observation = observations[request.key]
             if observation.page is None and request_queue.has_others(connection, row):
                 continue  # another try, or a redirect to the same resource, comes next
-            outcomes[row] = outcome_of(one, row, observation, rows)
+            outcomes[row] = outcome_of(request, row, observation, rows)
         return list(outcomes.values())
 
 

@@ -42,14 +42,14 @@ def decode(body: bytes, spider: Spider) -> Request:
 
 
 def row_of(
-    session: RequestSession, request: Request, found: RequestKey, *, is_fifo: bool = False
+    session: RequestSession, request: Request, request_key: RequestKey, *, is_fifo: bool = False
 ) -> NewRequest:
     """Return the row with which to claim a request, without its body.
 
     Args:
         session: of the crawler.
         request: the request.
-        found: its fingerprint.
+        request_key: its fingerprint.
         is_fifo: True if requests of one priority are sent in the order in which they came. Start
             requests always are, and after the others.
     """
@@ -60,9 +60,9 @@ def row_of(
         rank=-request.priority,
         place=place if is_fifo or is_start else -place,
         is_start=int(is_start),
-        fingerprint=found.fingerprint,
-        claim=found.fingerprint,
-        key=found.key,
+        fingerprint=request_key.fingerprint,
+        claim=request_key.fingerprint,
+        key=request_key.key,
         url=request.url,
         depth=_number(request, "depth"),
         hops=_number(request, "redirect_times"),

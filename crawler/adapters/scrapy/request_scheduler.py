@@ -112,29 +112,29 @@ class CanonryScheduler(BaseScheduler):
 
     def _enqueue(self, request: Request) -> bool:
         """Store a request; return False if it is a duplicate."""
-        session, given = self._session, request
+        session, original = self._session, request
         request = session.keys.as_browsers(request)
-        found = session.keys.of(request)
+        request_key = session.keys.of(request)
         claims = not request.dont_filter
         if claims and "redirect_urls" in request.meta:
-            claims = not request_rows.continues(session, request, found)
+            claims = not request_rows.continues(session, request, request_key)
         if claims and not isinstance(self.df, CanonryDupeFilter):  # the project has its own filter
             if self.df.request_seen(request):
                 self.df.log(request, self._spider)
                 return False
             claims = False
-        if claims and session.is_recent(found.fingerprint):  # a fast path for most links
-            return self._drop(given, session.duplicate(given, found.key))
-        row = request_rows.row_of(session, request, found, is_fifo=self._is_fifo)
+        if claims and session.is_recent(request_key.fingerprint):  # a fast path for most links
+            return self._drop(original, session.duplicate(original, request_key.key))
+        row = request_rows.row_of(session, request, request_key, is_fifo=self._is_fifo)
         if not claims:
             row = row._replace(claim=None)
         try:
             row = row._replace(body=request_rows.encode(request, self._spider))
         except UnserializableError as error:
             return self._remember(request, row, error)
-        duplicate = session.put(given, row)
+        duplicate = session.put(original, row)
         if duplicate is not None:
-            return self._drop(given, duplicate)
+            return self._drop(original, duplicate)
         self._is_empty = False
         self._count("enqueued", "canonry")
         return True

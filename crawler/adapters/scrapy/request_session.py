@@ -31,7 +31,7 @@ from canonry.storage.requests.request_queue import NewRequest, TakenRequest
 from canonry.storage.requests.request_tables import RequestState, create_tables
 from canonry.storage.seen.key_rows import rows_of_keys
 from canonry.storage.seen.seen_set import Recent
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import urls
 
 _LOG = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ class RequestSession:
         self.record_all()
         _freeze_modules()
         if self.is_resumed:
-            place = shown(self._settings.store)
+            place = without_password(self._settings.store)
             message = "Resuming crawl: %d requests of %r in %s; %d of them were in flight"
             _LOG.info(message, size, spider, place, again)
 

@@ -73,7 +73,7 @@ def register(connection: Any) -> None:  # noqa: ANN401 - of any of several libra
     """Add SQL functions to a connection.
 
     These are ``canonry_identity``, ``canonry_key`` (16 bytes), ``canonry_surt``, ``canonry_host``
-    and ``canonry_reason``. Each takes a URL and, if wanted, the name of a preset of policies.
+    and ``canonry_reason``. Each takes a URL and, optionally, the name of a preset.
     NULL gives NULL, and so does a refused URL; ``canonry_reason`` says why.
 
     Args:

@@ -96,13 +96,13 @@ class FirstPass:
         """Key all lines."""
         checkpoint, partitions = self._checkpoint, self._partitions
         with (self._folder / "others").open("ab") as others:
-            for block, found in self._rest:
+            for block, keyed in self._rest:
                 lines = checkpoint.lines
-                partitions.add(found.keys, found.texts, found.places + np.uint64(lines))
-                odd = [(lines + n, BLANK) for n in found.blank]
-                odd += [(lines + n, REFUSED) for n, _reason in found.refused]
+                partitions.add(keyed.keys, keyed.texts, keyed.places + np.uint64(lines))
+                odd = [(lines + n, BLANK) for n in keyed.blank]
+                odd += [(lines + n, REFUSED) for n, _reason in keyed.refused]
                 write_all(others, np.array(odd, "<u8").tobytes())
-                count_block(checkpoint, block, found)
+                count_block(checkpoint, block, keyed)
                 if self._workplace.save_is_due():
                     others.flush()
                     self._save_keyed()
@@ -183,7 +183,7 @@ class FirstPass:
 
 
 def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:
-    """Yield the blocks after so many lines.
+    """Yield the blocks after this many lines.
 
     Raises:
         OSError: no block ends there, so the input has changed.
@@ -196,14 +196,14 @@ def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:
             raise OSError("the input is not cut as it was; run it again without --resume")
 
 
-def count_block(checkpoint: Checkpoint, block: Block, found: keying.Keyed) -> None:
+def count_block(checkpoint: Checkpoint, block: Block, keyed: keying.Keyed) -> None:
     """Count hosts and the lines of a block that are not URLs, with a sample for each reason."""
-    lines = block.lines() if found.refused else []
-    for n, reason in found.refused:
+    lines = block.lines() if keyed.refused else []
+    for n, reason in keyed.refused:
         checkpoint.summary.refuse(reason, block.source, block.first + n, lines[n])
-    checkpoint.summary.blank += len(found.blank)
+    checkpoint.summary.blank += len(keyed.blank)
     checkpoint.lines += block.size
-    for host, count in found.hosts.items():
+    for host, count in keyed.hosts.items():
         checkpoint.hosts[host] = checkpoint.hosts.get(host, 0) + count
     if len(checkpoint.hosts) > _MOST_HOSTS:
         checkpoint.hosts = dict(Counter(checkpoint.hosts).most_common(_MOST_HOSTS // 2))

@@ -102,13 +102,13 @@ class OnePass:
                 begun = begun_in(self._workplace.folder)
                 self._fates = [self._files.enter_context(name.open("wb")) for name in begun]
             try:
-                for block, found in stream:
-                    decided = self._part(block, found)
+                for block, keyed in stream:
+                    decided = self._part(block, keyed)
                     if decided is None:
                         self._give_up()
-                        return Start(checkpoint, self._partitions), chain([(block, found)], stream)
+                        return Start(checkpoint, self._partitions), chain([(block, keyed)], stream)
                     part, added = decided
-                    count_block(checkpoint, block, found)
+                    count_block(checkpoint, block, keyed)
                     self.writer.write(part, results)
                     printed = checkpoint.lines
                     if self._plan.report:
@@ -128,10 +128,10 @@ class OnePass:
             self._write_fresh(checkpoint.lines)
         return None
 
-    def _part(self, block: Block, found: keying.Keyed) -> "tuple[Part, _Here] | None":
+    def _part(self, block: Block, keyed: keying.Keyed) -> "tuple[Part, _Here] | None":
         """Decide the lines of a block; None if memory is used up."""
         place = self._checkpoint.lines
-        keys, texts, places = found.keys, found.texts, found.places
+        keys, texts, places = keyed.keys, keyed.texts, keyed.places
         seen_here = places[:0]
         if self._plan.seen is not None:
             seen = self._plan.seen.among(as_keys(keys))
@@ -141,33 +141,36 @@ class OnePass:
         added = self._keys.add(keys, texts, places + np.uint64(place))
         if added is None:
             return None
-        here = _Here(places, added)
+        fresh = _Here(places, added)
         if len(places) == block.size:
-            return Part(block, place, added.kinds, added.firsts), here
+            return Part(block, place, added.kinds, added.firsts), fresh
         kinds = np.full(block.size, BLANK, np.uint8)
         firsts = np.zeros(block.size, np.uint64)
         kinds[seen_here] = SEEN
         kinds[places], firsts[places] = added.kinds, added.firsts
-        kinds[[n for n, _reason in found.refused]] = REFUSED
-        return Part(block, place, kinds, firsts), here
+        kinds[[n for n, _reason in keyed.refused]] = REFUSED
+        return Part(block, place, kinds, firsts), fresh
 
-    def _note_largest(self, part: Part, here: "_Here") -> None:
+    def _note_largest(self, part: Part, fresh: "_Here") -> None:
         """Keep the resources with the most lines, with their first lines."""
-        known = self._checkpoint.largest
-        places = here.places + np.uint64(part.place)
-        found = sorted(
-            rise(known, here.added.counts, here.added.firsts, places), key=lambda one: one.later
+        earlier = self._checkpoint.largest
+        places = fresh.places + np.uint64(part.place)
+        risen = sorted(
+            rise(earlier, fresh.added.counts, fresh.added.firsts, places),
+            key=lambda resource: resource.later,
         )
-        if not found:
+        if not risen:
             return
-        told = {one.first for one in known}
-        new = [one for one in found if one.first not in told]
+        earlier_firsts = {resource.first for resource in earlier}
+        new = [resource for resource in risen if resource.first not in earlier_firsts]
         texts = self.writer.first_lines(
-            part.block, [one.later - part.place for one in new], [one.first for one in new]
+            part.block,
+            [resource.later - part.place for resource in new],
+            [resource.first for resource in new],
         )
-        named = [one._replace(text=text) for one, text in zip(new, texts, strict=True)]
-        grown = [one for one in found if one.first in told]
-        self._checkpoint.largest = largest([*known, *grown, *named])
+        named = [resource._replace(text=text) for resource, text in zip(new, texts, strict=True)]
+        grown = [resource for resource in risen if resource.first in earlier_firsts]
+        self._checkpoint.largest = largest([*earlier, *grown, *named])
 
     def _give_up(self) -> None:
         """Hand the keys over to partitions, and free their memory."""

@@ -124,15 +124,15 @@ class PartWriter:
                 strict=True,
             )
         ]
-        for one, count in Counter(rules).items():
-            n = rules.index(one)
-            if not one:  # the spellings differ, but no rule has a name for it
+        for rule, count in Counter(rules).items():
+            n = rules.index(rule)
+            if not rule:  # the spellings differ, but no rule has a name for it
                 self.counted.exact += count
-            elif one == NOT_EXAMINED:
-                self.counted.merge(one, _shown(lines[n]), "", count)
+            elif rule == NOT_EXAMINED:
+                self.counted.merge(rule, _shown(lines[n]), "", count)
             else:
                 first = self._first_text(lines[n], firsts[n])
-                self.counted.merge(one, _shown(lines[n]), first, count)
+                self.counted.merge(rule, _shown(lines[n]), first, count)
         return _Merges(lines, firsts, rules)
 
     def _traced(self, line: bytes, first: bytes | None) -> str:

@@ -84,15 +84,15 @@ class SecondPass:
 
         A first line before the start of this pass is found by a later line of its resource.
         """
-        for one in self._checkpoint.largest:
-            place = one.first if one.first >= start else one.later
-            if one.text is None and part.place <= place < part.place + part.block.size:
+        for resource in self._checkpoint.largest:
+            place = resource.first if resource.first >= start else resource.later
+            if resource.text is None and part.place <= place < part.place + part.block.size:
                 n = place - part.place
-                if place == one.first:
+                if place == resource.first:
                     text = redact(part.block.lines()[n].decode("utf-8", "replace"))
                 else:
-                    [text] = writer.first_lines(part.block, [n], [one.first])
-                self._largest.append((one.lines, text))
+                    [text] = writer.first_lines(part.block, [n], [resource.first])
+                self._largest.append((resource.lines, text))
 
     def _groups(self) -> Iterator[list[tuple[str, str, int]]]:
         """Yield the spellings of the resources with several lines, in order of the first line."""

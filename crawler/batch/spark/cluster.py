@@ -85,25 +85,25 @@ def _reading(input_format: InputFormat, make: _Maker) -> Callable[[Batches], Bat
         canonicalizer = make()
         for batch in batches:
             for number, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                for found in blocks.read([name], input_format=input_format):
+                for block in blocks.read([name], input_format=input_format):
                     place = number << _LINE_BITS
-                    if isinstance(found, Cut):
-                        line = place + found.number + 1, str(found).encode()
+                    if isinstance(block, Cut):
+                        line = place + block.number + 1, str(block).encode()
                         yield _rows([None], [_CUT], [line])
                     else:
-                        yield _rows_of(found, keying.keyed(found, canonicalizer), place)
+                        yield _rows_of(block, keying.keyed(block, canonicalizer), place)
 
     return read
 
 
-def _rows_of(block: blocks.Block, found: keying.Keyed, place: int) -> "pa.RecordBatch":
+def _rows_of(block: blocks.Block, keyed: keying.Keyed, place: int) -> "pa.RecordBatch":
     """Return the rows of a block of lines."""
     lines, start = block.lines(), place + block.first
-    keys: list[bytes | None] = [found.keys[n : n + 16] for n in range(0, len(found.keys), 16)]
-    keys += [None] * (len(found.refused) + len(found.blank))
-    reasons: list[str | None] = [None] * len(found.places)
-    reasons += [reason for _n, reason in found.refused] + [_BLANK] * len(found.blank)
-    at = [*found.places.tolist(), *(n for n, _reason in found.refused), *found.blank]
+    keys: list[bytes | None] = [keyed.keys[n : n + 16] for n in range(0, len(keyed.keys), 16)]
+    keys += [None] * (len(keyed.refused) + len(keyed.blank))
+    reasons: list[str | None] = [None] * len(keyed.places)
+    reasons += [reason for _n, reason in keyed.refused] + [_BLANK] * len(keyed.blank)
+    at = [*keyed.places.tolist(), *(n for n, _reason in keyed.refused), *keyed.blank]
     return _rows(keys, reasons, [(start + n, lines[n]) for n in at])
 
 

@@ -1,9 +1,10 @@
 """Canonical forms and distinct resources of Spark's data frames."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from canonry.canon import Canonicalizer, Policy, Refused, RuleSet, columns
+from canonry.canon import Policy, RuleSet, columns
+from canonry.canon.learned import loads
 from canonry.canon.policies import preset
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def canonicalized(
     """
     from pyspark.sql import types  # noqa: PLC0415 - optional
 
-    found = preset(policy) if isinstance(policy, str) else policy
+    made = preset(policy) if isinstance(policy, str) else policy
     schema = types.StructType(list(frame.schema.fields))
     schema = schema.add("canonical", "string").add("key", "binary").add("reason", "string")
     text = None if rules is None else rules.dumps()
-    return frame.mapInArrow(_adding(column, found, text), schema)
+    return frame.mapInArrow(_adding(column, made, text), schema)
 
 
 def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[Batches], Batches]:
@@ -46,43 +47,18 @@ def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[Batches
 
     def add(batches: Batches) -> Batches:
         import pyarrow as pa  # noqa: PLC0415 - optional
+        import pyarrow.compute as pc  # noqa: PLC0415 - optional
 
-        make = None if rules is None else Canonicalizer(policy, rules)
+        learned = None if rules is None else loads(rules)
         for batch in batches:
-            urls = batch[column]
-            more = _in_columns(policy, urls) if make is None else _in_rows(make, urls)
+            urls = batch[column].fill_null("")
+            table: Any = columns.canonicalize(urls, policy=policy, rules=learned)
+            identity, key, reason = (made.combine_chunks() for made in table.itercolumns())
+            more = [identity, key.cast(pa.binary()), pc.utf8_lower(reason)]
             names = [*batch.schema.names, "canonical", "key", "reason"]
             yield pa.RecordBatch.from_arrays([*batch.columns, *more], names)
 
     return add
-
-
-def _in_columns(policy: Policy, urls: "pa.Array") -> "list[pa.Array]":
-    """Return identities, keys and reasons, without a Python object for each URL."""
-    import pyarrow as pa  # noqa: PLC0415 - optional
-    import pyarrow.compute as pc  # noqa: PLC0415 - optional
-
-    found = columns.canonicalize(urls.fill_null(""), policy=policy)
-    table = found.itercolumns()  # type: ignore[union-attr]  # of an Arrow column, it is a table
-    identity, key, reason = (column.combine_chunks() for column in table)
-    kinds = (pa.string(), pa.binary(), pa.string())
-    made = (identity, key, pc.utf8_lower(reason))
-    return [column.cast(kind) for column, kind in zip(made, kinds, strict=True)]
-
-
-def _in_rows(make: Canonicalizer, urls: "pa.Array") -> "list[pa.Array]":
-    """Return the same after learned rules, which look at one URL at a time."""
-    import pyarrow as pa  # noqa: PLC0415 - optional
-
-    rows = [
-        (None, None, found.reason.name.lower())
-        if isinstance(found, Refused)
-        else (found.identity, found.key, None)
-        for found in make.many([url or b"" for url in urls.to_pylist()])
-    ]
-    made = zip(*rows, strict=True) if rows else ((), (), ())
-    kinds = (pa.string(), pa.binary(), pa.string())
-    return [pa.array(values, kind) for values, kind in zip(made, kinds, strict=True)]
 
 
 def distinct(

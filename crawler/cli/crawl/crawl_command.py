@@ -30,7 +30,7 @@ from canonry.crawler.settings import Settings, is_given, load
 from canonry.crawler.web import listening, serving
 from canonry.crawler.web.panel import LiveCrawl
 from canonry.storage.reading import report
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import without_password
 
 
 @described(
@@ -167,19 +167,19 @@ def crawl(
     with (
         listening.served(settings.crawl.metrics, store, lambda: latest),
         serving.served(store, serve, watched, render.notify),
-        live.shown(store, settings.crawl.max_pages) as display,
+        live.live_display(store, settings.crawl.max_pages) as display,
     ):
         result = workers.crawl(
             seeds, store, settings, listed=listed, notify=render.notify, update=update
         )
     with report.reading(store) as connection:
-        found = report.status(connection)
-    found["unread"] = bodies.unread_in(found)
+        store_status = report.status(connection)
+    store_status["unread"] = bodies.unread_in(store_status)
     if as_json:
         print_json(
             CrawlJSON(
                 program=program(),
-                **found,
+                **store_status,
                 seconds=round(result.seconds, 3),
                 finished=result.finished and not result.is_fruitless,
                 failed_seeds=last_words.as_data(result.failed_seeds),
@@ -187,12 +187,14 @@ def crawl(
             )
         )
     else:
-        summaries.status(found)
+        summaries.status(store_status)
         pages = counted(result.progress.pages, "page")
         probes = result.progress.probes
         more = f", {counted(probes, 'probe')} (requests for learning alone)" if probes else ""
-        render.notify(f"{pages} in {result.seconds:.1f} s{more}; the store is {shown(store)}")
-    for sentence in last_words.spoken(result, found, settings.crawl.max_pages):
+        render.notify(
+            f"{pages} in {result.seconds:.1f} s{more}; the store is {without_password(store)}"
+        )
+    for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
 

@@ -44,7 +44,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     else:
         _show(results)
         where = "FILE" if keep is None else str(kept_store(keep, named[0]))
-        before = "with --keep FOLDER, the stores stay; then " if keep is None else ""
+        before = "run it again with --keep FOLDER, then " if keep is None else ""
         render.notify(f"To look at it in a browser: {before}canonry serve --store {where}")
         render.notify(f"To see the rules that it learned: canonry rules list --store {where}")
     return 0 if all(result.is_right for result in results) else FAILED

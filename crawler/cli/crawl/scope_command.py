@@ -118,7 +118,7 @@ def test(
 def _judge(url_filter: URLFilter, text: str) -> JudgedJSON:
     """Return the judgement of a URL as it is printed."""
     try:
-        url, found = url_filter.judge(text)
+        url, verdict = url_filter.judge(text)
     except InvalidURL as error:
         shown, _ = redaction.redact_refused(text)
         reason = error.reason
@@ -131,10 +131,10 @@ def _judge(url_filter: URLFilter, text: str) -> JudgedJSON:
         )
     return JudgedJSON(
         url=redact(url),
-        inside=found.reason is None,
-        reason=found.reason and found.reason.label,
-        setting=found.setting,
-        value=redact(found.value),
+        inside=verdict.reason is None,
+        reason=verdict.reason and verdict.reason.label,
+        setting=verdict.setting,
+        value=redact(verdict.value),
     )
 
 
@@ -142,10 +142,10 @@ def read_lists(files: Sequence[str]) -> tuple[list[ListedSeed], list[Cut]]:
     """Return the seeds of lists, and where a list breaks off, which is told."""
     listed: list[ListedSeed] = []
     cuts: list[Cut] = []
-    for found in read_seed_lists(files):
-        if isinstance(found, Cut):
-            cuts.append(found)
-            render.notify(f"canonry: --seeds {found}; the seeds before that are used")
+    for entry in read_seed_lists(files):
+        if isinstance(entry, Cut):
+            cuts.append(entry)
+            render.notify(f"canonry: --seeds {entry}; the seeds before that are used")
         else:
-            listed.append(found)
+            listed.append(entry)
     return listed, cuts

@@ -47,26 +47,26 @@ def keys() -> None:
 @with_exit_code
 def info(file: str, *, check: bool, as_json: bool) -> int:
     """Show how many keys a file has, and the policy that made them."""
-    with opened_keys(file) as found:
+    with opened_keys(file) as key_file:
         if check:
-            found.check_states()
-            with _progress([found], "check") as read:
-                for _chunk in read(found):
+            key_file.check_states()
+            with _progress([key_file], "check") as read:
+                for _chunk in read(key_file):
                     pass
         facts = KeysInfoJSON(
             file=file,
-            policy=found.header.policy,
-            keys=len(found),
-            bytes=found.state.end,
-            parts=[part.keys for part in found.state.parts],
+            policy=key_file.header.policy,
+            keys=len(key_file),
+            bytes=key_file.state.end,
+            parts=[part.keys for part in key_file.state.parts],
             checked=check,
         )
     if as_json:
         print_json(facts)
         return 0
-    parts = counted(len(found.state.parts), "part")
+    parts = counted(len(key_file.state.parts), "part")
     told = ", and every checksum is right" if check else ""
-    click.echo(f"{len(found):,} keys of policy {found.header.policy}, in {parts}{told}")
+    click.echo(f"{len(key_file):,} keys of policy {key_file.header.policy}, in {parts}{told}")
     return 0
 
 
@@ -85,7 +85,7 @@ def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
         read = stack.enter_context(_progress(opened, "merge"))
         state = write_file(out, opened[0].header, merged([read(one) for one in opened]))
         given = sum(map(len, opened))
-    return _told(
+    return _report(
         f"{state.keys:,} keys, of {given:,}", MergedKeysJSON(keys=state.keys, of=given), as_json
     )
 
@@ -134,7 +134,7 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
                 pass
         else:
             write_file(out, opened[0].header, chunks)
-    said = "\n".join(
+    text = "\n".join(
         f"{counts[name]:>15,} {place}"
         for name, place in zip(
             _SIDES, (f"only in {first}", f"only in {second}", "in both"), strict=True
@@ -143,7 +143,7 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
     facts = ComparedKeysJSON(
         only_first=counts["first"], only_second=counts["second"], both=counts["both"]
     )
-    return _told(said, facts, as_json)
+    return _report(text, facts, as_json)
 
 
 @keys.command("to-store", examples=("canonry keys to-store seen.keys --store crawl.db",))
@@ -166,7 +166,7 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
             counted, new = counted + several, new + fresh
             tell(several * KEY_BYTES)
     facts = AddedKeysJSON(keys=counted, new=new)
-    return _told(f"{new:,} keys added, of {counted:,}", facts, as_json)
+    return _report(f"{new:,} keys added, of {counted:,}", facts, as_json)
 
 
 @keys.command("from-store", examples=("canonry keys from-store --store crawl.db -o seen.keys",))
@@ -179,7 +179,7 @@ def from_store(store: str, out: str, *, as_json: bool) -> int:
     check_distinct([("-o", out)], [opening.file_of_store(store)])
     header = store_keys.header_of_store(store)
     state = write_file(out, header, store_keys.keys_of_store(store))
-    return _told(f"{state.keys:,} keys", WrittenKeysJSON(keys=state.keys), as_json)
+    return _report(f"{state.keys:,} keys", WrittenKeysJSON(keys=state.keys), as_json)
 
 
 def _opened(files: Sequence[str], stack: ExitStack) -> list[KeyFile]:
@@ -203,10 +203,10 @@ def _progress(files: Iterable[KeyFile], what: str) -> Iterator[Callable[[KeyFile
         yield read
 
 
-def _told(said: str, facts: msgspec.Struct, as_json: bool) -> int:  # noqa: FBT001 - the option
+def _report(text: str, facts: msgspec.Struct, as_json: bool) -> int:  # noqa: FBT001 - the option
     """Print what was done."""
     if as_json:
         print_json(facts)
     else:
-        click.echo(named(said))
+        click.echo(named(text))
     return 0

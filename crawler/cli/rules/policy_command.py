@@ -42,15 +42,15 @@ def list_policies(*, as_json: bool) -> int:
 @with_exit_code
 def show_policy(policy_name: str, *, as_json: bool) -> int:
     """Show all that a policy holds: its rules in the order in which they run, and its lists."""
-    found = find_policy(policy_name)
-    facts = _facts(found)
+    shown_policy = find_policy(policy_name)
+    facts = _facts(shown_policy)
     if as_json:
         print_json(facts)
         return 0
     out = render.out()
-    _heading(found)
+    _heading(shown_policy)
     out.print("\n  [bold]rules[/]")
-    for step in found.steps():
+    for step in shown_policy.steps():
         kind = "lossless" if step.lossless else "guess"
         out.print(f"  {step.name:<20}{kind:<10}{escape(step.why)}")
     for key, names in facts.lists.items():
@@ -67,7 +67,7 @@ def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
     checked = []
     for file in files:
         try:
-            found = find_policy(file)
+            file_policy = find_policy(file)
             base = extended(Path(file).read_text(encoding="utf-8"), file)
         except (PolicyError, OSError) as error:
             render.notify(f"canonry: {error}")
@@ -75,15 +75,15 @@ def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
                 CheckedPolicyJSON(file=file, error=str(error), policy=None, differences={})
             )
             continue
-        beside = {} if base is None else differences(base, found)
+        beside = {} if base is None else differences(base, file_policy)
         if not as_json:
-            _heading(found)
+            _heading(file_policy)
             _show_differences(beside)
         checked.append(
             CheckedPolicyJSON(
                 file=file,
                 error=None,
-                policy=_facts(found),
+                policy=_facts(file_policy),
                 differences={
                     key: DifferenceJSON(added=list(added), removed=list(removed))
                     for key, (added, removed) in beside.items()
@@ -103,20 +103,23 @@ def _show_differences(beside: Mapping[str, tuple[Sequence[str], Sequence[str]]])
         render.out().print(f"  {key}: {escape('; '.join(parts))}")
 
 
-def _heading(found: Policy) -> None:
+def _heading(shown_policy: Policy) -> None:
     """Print the name of a policy, and what stands beside its rules."""
-    facts = f"dialect {found.dialect}, edition {found.edition}, fingerprint {found.fingerprint}"
-    render.out().print(f"[bold]{found.name}@{found.version}[/]: {facts}")
+    facts = (
+        f"dialect {shown_policy.dialect}, edition {shown_policy.edition}, "
+        f"fingerprint {shown_policy.fingerprint}"
+    )
+    render.out().print(f"[bold]{shown_policy.name}@{shown_policy.version}[/]: {facts}")
 
 
-def _facts(found: Policy) -> PolicyJSON:
+def _facts(shown_policy: Policy) -> PolicyJSON:
     """Return a policy as it is printed."""
     return PolicyJSON(
-        name=found.name,
-        version=found.version,
-        dialect=found.dialect,
-        edition=found.edition,
-        fingerprint=found.fingerprint,
-        rules=[step.name for step in found.steps()],
-        lists={key: sorted(names) for key, names in found.lists._asdict().items()},
+        name=shown_policy.name,
+        version=shown_policy.version,
+        dialect=shown_policy.dialect,
+        edition=shown_policy.edition,
+        fingerprint=shown_policy.fingerprint,
+        rules=[step.name for step in shown_policy.steps()],
+        lists={key: sorted(names) for key, names in shown_policy.lists._asdict().items()},
     )

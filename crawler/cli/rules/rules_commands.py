@@ -64,7 +64,11 @@ _named = click.argument("rule", metavar="ID")
 )
 @store_option
 @click.option(
-    "--state", type=click.Choice(RULE_STATES), multiple=True, help="Only rules in this state."
+    "--state",
+    "states",
+    type=click.Choice(RULE_STATES),
+    multiple=True,
+    help="Only rules in this state.",
 )
 @click.option(
     "--host", metavar="HOST", help="Only rules about this host, on any port or on one (HOST:PORT)."
@@ -73,7 +77,7 @@ _named = click.argument("rule", metavar="ID")
 @json_option
 @with_exit_code
 def list_rules(
-    store: str, state: tuple[str, ...], host: str | None, *, everything: bool, as_json: bool
+    store: str, states: tuple[str, ...], host: str | None, *, everything: bool, as_json: bool
 ) -> int:
     """List the rules: what they say, how many pages speak for them, and how many URLs they hold.
 
@@ -82,16 +86,16 @@ def list_rules(
     """
     every = RULE_STATES if everything else tuple(s for s in RULE_STATES if s != "candidate")
     with report.reading(store) as connection:
-        wanted = state or every
-        found = [
+        wanted = states or every
+        matching_rules = [
             rule
             for rule in rule_rows.in_states(connection, wanted)
             if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
         ]
-        count_spared(connection, found)
-        others = [] if found or as_json else state_counts(connection)
+        count_spared(connection, matching_rules)
+        counts = [] if matching_rules or as_json else state_counts(connection)
     if as_json:
-        print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in found])
+        print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in matching_rules])
         return 0
     render.table(
         "Rules",
@@ -106,22 +110,22 @@ def list_rules(
                 rule.spared,
                 rule.tests,
             )
-            for rule, folded in listing(found, everything=everything)
+            for rule, folded in listing(matching_rules, everything=everything)
         ],
     )
-    if not found:
-        render.notify(_nothing_found(others, everything=everything or bool(state)))
+    if not matching_rules:
+        render.notify(_nothing_found(counts, everything=everything or bool(states)))
     return 0
 
 
-def _nothing_found(others: Sequence[StateCount], *, everything: bool) -> str:
+def _nothing_found(counts: Sequence[StateCount], *, everything: bool) -> str:
     """Return what to say if no rule is listed."""
-    known = [one for one in others if one.rules]
-    if not known:
+    nonzero = [one for one in counts if one.rules]
+    if not nonzero:
         return "no rules; crawls learn them, and 'canonry rules import' imports them"
-    number = counted(sum(one.rules for one in known), "rule")
-    more = " or more" * any(one.or_more for one in known)
-    states = ", ".join(f"{one.rules:,} {one.state}" for one in known)
+    number = counted(sum(one.rules for one in nonzero), "rule")
+    more = " or more" * any(one.or_more for one in nonzero)
+    states = ", ".join(f"{one.rules:,} {one.state}" for one in nonzero)
     hint = "" if everything else "; --all lists candidates, too"
     return f"no rule matches; the store has {number}{more}: {states}{hint}"
 
@@ -139,21 +143,23 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     own word), or from a log.
     """
     with report.reading(store) as connection:
-        found = rule_store.find(connection, rule)
-        count_spared(connection, [found])
-        standing = standing_in(connection, found)
-        pairs = pairs_of(connection, found)
+        stored_rule = rule_store.find(connection, rule)
+        count_spared(connection, [stored_rule])
+        standing = standing_in(connection, stored_rule)
+        pairs = pairs_of(connection, stored_rule)
         against = [one for one in pairs if one.verdict == "different"][: summaries.PAIRS]
         instead = [] if as_json else instead_of(connection, against)
     if not as_json:
-        summaries.rule(found, standing.sentence, pairs, instead)
+        summaries.rule(stored_rule, standing.sentence, pairs, instead)
         return 0
     pages = standing.found
     print_json(
         ShownRuleJSON(
-            **RuleJSON.fields_of(found),
+            **RuleJSON.fields_of(stored_rule),
             standing=standing.sentence,
-            held_back=standing.sentence if found.state in {"candidate", "suspended"} else None,
+            held_back=standing.sentence
+            if stored_rule.state in {"candidate", "suspended"}
+            else None,
             pages=PagesJSON(
                 same=pages.same,
                 own_word=pages.own_word,
@@ -185,21 +191,23 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
     reinstate' brings it back. A running crawl follows at its next step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-        found = rule_store.find(connection, rule)
-        was_revoked = found.state == "revoked"
+        stored_rule = rule_store.find(connection, rule)
+        was_revoked = stored_rule.state == "revoked"
         released = 0
         if not was_revoked:
-            done = rule_store.revoke(connection, found, canonicalizer, time.time())
-            released = len(done.released)
-    says = describe(found.rewrite)
+            rekeyed = rule_store.revoke(connection, stored_rule, canonicalizer, time.time())
+            released = len(rekeyed.released)
+    description = describe(stored_rule.rewrite)
     if as_json:
-        print_json(RevokedJSON(id=found.id, says=says, released=released))
+        print_json(RevokedJSON(id=stored_rule.id, says=description, released=released))
     if was_revoked:
-        render.notify(f"rule {found.id} was revoked before: {says}; nothing was changed")
+        render.notify(
+            f"rule {stored_rule.id} was revoked before: {description}; nothing was changed"
+        )
         return 0
     asked = "; the next crawl with this store asks them" if released else ""
     render.notify(
-        f"rule {found.id} is revoked: {says}; "
+        f"rule {stored_rule.id} is revoked: {description}; "
         f"{counted(released, 'URL')} went back to the queue{asked}"
     )
     return 0
@@ -220,17 +228,22 @@ def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json
     step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-        found = rule_store.find(connection, rule)
-        done = rule_store.reinstate(connection, found, canonicalizer, time.time(), trial=trial)
-        standing = standing_in(connection, found)
+        stored_rule = rule_store.find(connection, rule)
+        rekeyed = rule_store.reinstate(
+            connection, stored_rule, canonicalizer, time.time(), trial=trial
+        )
+        standing = standing_in(connection, stored_rule)
     doubt = standing.sentence if standing.is_doomed else None
-    says, held = describe(found.rewrite), len(done.held)
+    description, held = describe(stored_rule.rewrite), len(rekeyed.held)
     if as_json:
         print_json(
-            ReinstatedJSON(id=found.id, says=says, state=found.state, held=held, doubt=doubt)
+            ReinstatedJSON(
+                id=stored_rule.id, says=description, state=stored_rule.state, held=held, doubt=doubt
+            )
         )
     render.notify(
-        f"rule {found.id} is reinstated: {says}; {counted(held, 'queued URL')} held as duplicates"
+        f"rule {stored_rule.id} is reinstated: {description}; "
+        f"{counted(held, 'queued URL')} held as duplicates"
     )
-    render.notify(f"{'canonry: ' * standing.is_doomed}rule {found.id}: {standing.sentence}")
+    render.notify(f"{'canonry: ' * standing.is_doomed}rule {stored_rule.id}: {standing.sentence}")
     return 0

@@ -29,7 +29,7 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.rule_lists import Conversion, convert, summary
 from canonry.storage.facts import read_facts, recorded_policy
 from canonry.storage.reading import report
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import without_password
 
 _HEAD = 4096
 
@@ -40,6 +40,7 @@ _HEAD = 4096
 @store_option
 @click.option(
     "--state",
+    "states",
     type=click.Choice(RULE_STATES),
     multiple=True,
     default=("active",),
@@ -48,17 +49,18 @@ _HEAD = 4096
 )
 @out_option
 @with_exit_code
-def export_rules(store: str, state: tuple[str, ...], out: str | None) -> int:
+def export_rules(store: str, states: tuple[str, ...], out: str | None) -> int:
     """Write rules to a file: readable, versioned, and valid for one policy.
 
     'canonry canon --rules', 'canonry dedup --rules', 'canonry rules import' and
     canonry.Canonicalizer(policy, rules=...) read it.
     """
+    # This refuses to overwrite the store with its own export.
     output.check_distinct([("-o", out)], [opening.file_of_store(store)])
     with report.reading(store) as connection:
         policy = read_facts(connection)["policy"]
-        found = RuleSet(rule_store.rules_in(connection, state), policy)
-    _write(found, out)
+        rule_set = RuleSet(rule_store.rules_in(connection, states), policy)
+    _write(rule_set, out)
     return 0
 
 
@@ -86,17 +88,22 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     A store that is not there yet is made, under the policy of the rules, so that a crawl can begin
     with them.
     """
-    given = named_policies.read_rules(file)
+    rule_set = named_policies.read_rules(file)
     is_new = recorded_policy(store) is None
-    found_policy = opening.policy_for_rules(store, policy, given, render.notify)
-    with opening.changing_or_making(store, found_policy, render.notify) as (connection, made):
-        before = rule_store.overruled(connection, given.rules, trial=trial)
-        done = rule_store.import_rules(connection, given.rules, made, time.time(), trial=trial)
-    active, held, released = 0 if trial else len(given), len(done.held), len(done.released)
+    found_policy = opening.policy_for_rules(store, policy, rule_set, render.notify)
+    with opening.changing_or_making(store, found_policy, render.notify) as (
+        connection,
+        canonicalizer,
+    ):
+        before = rule_store.overruled(connection, rule_set.rules, trial=trial)
+        rekeyed = rule_store.import_rules(
+            connection, rule_set.rules, canonicalizer, time.time(), trial=trial
+        )
+    active, held, released = 0 if trial else len(rule_set), len(rekeyed.held), len(rekeyed.released)
     if as_json:
         print_json(
             ImportedJSON(
-                rules=len(given.rules),
+                rules=len(rule_set.rules),
                 active=active,
                 held=held,
                 were_withdrawn=before.withdrawn,
@@ -105,19 +112,19 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
             )
         )
     if is_new:
-        render.notify(f"new store {shown(store)}, under policy {found_policy.label}")
-    said = [
-        f"{counted(len(given.rules), 'rule')} imported, {active:,} of them active",
+        render.notify(f"new store {without_password(store)}, under policy {found_policy.label}")
+    phrases = [
+        f"{counted(len(rule_set.rules), 'rule')} imported, {active:,} of them active",
         f"{counted(held, 'queued URL')} held as duplicates",
     ]
     if before.withdrawn:
-        said.append(f"{before.withdrawn:,} had been revoked here")
+        phrases.append(f"{before.withdrawn:,} had been revoked here")
     if before.deactivated:
         after = "are candidates now" if trial else "are not any more"
-        said.append(f"{before.deactivated:,} that were active here {after}")
+        phrases.append(f"{before.deactivated:,} that were active here {after}")
     if released:
-        said.append(f"{counted(released, 'held URL')} released")
-    render.notify("; ".join(said))
+        phrases.append(f"{counted(released, 'held URL')} released")
+    render.notify("; ".join(phrases))
     return 0
 
 
@@ -155,28 +162,28 @@ def mine_rules(
     else:  # opened below, it says what there is to say
         found_policy = opening.policy_for(store, policy, lambda _message: None)
         canonicalizer = Canonicalizer(found_policy)
-    found = mine.mine(_pairs(files), canonicalizer)
+    mined = mine.mine(_pairs(files), canonicalizer)
     if store is not None:
         with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
-            mine.put(connection, found.rules, time.time())
+            mine.put(connection, mined.rules, time.time())
     if as_json:
         print_json(
             MinedJSON(
-                redirects=found.pairs,
-                other_lines=found.other,
-                refused=found.refused,
-                candidates=len(found.rules),
+                redirects=mined.pairs,
+                other_lines=mined.other,
+                refused=mined.refused,
+                candidates=len(mined.rules),
             )
         )
     if out is not None or not as_json:
-        rules = [mine.as_candidate(rule) for rule in found.rules]
+        rules = [mine.as_candidate(rule) for rule in mined.rules]
         _write(RuleSet(rules, canonicalizer.policy.label), out)
-    refused = sum(found.refused.values())
-    few = "" if found.rules else f"; one takes {mine.LEAST} redirects on a host that agree, or more"
+    refused = sum(mined.refused.values())
+    few = "" if mined.rules else f"; one takes {mine.LEAST} redirects on a host that agree, or more"
     render.notify(
-        f"{counted(found.pairs, 'permanent redirect')}, "
-        f"{counted(found.other, 'other line')}, {refused:,} refused: "
-        f"{counted(len(found.rules), 'candidate')}{few}"
+        f"{counted(mined.pairs, 'permanent redirect')}, "
+        f"{counted(mined.other, 'other line')}, {refused:,} refused: "
+        f"{counted(len(mined.rules), 'candidate')}{few}"
     )
     return 0
 
@@ -202,14 +209,16 @@ def convert_rules(
     """
     output.check_distinct([("-o", out)], [*files, named_policies.policy_file(policy)])
     label = named_policies.find_policy(policy or named_policies.DEFAULT_POLICY).label
-    found = [_converted(file) for file in files]
-    made = {rule.rewrite: rule for conversion in found for rule in conversion.rules}
+    conversions = [_converted(file) for file in files]
+    rules_by_rewrite = {
+        rule.rewrite: rule for conversion in conversions for rule in conversion.rules
+    }
     if as_json:
-        print_json(ConvertedJSON(**summary(found)))
+        print_json(ConvertedJSON(**summary(conversions)))
     else:
-        _report_lost(found)
+        _report_lost(conversions)
     if out is not None or not as_json:
-        _write(RuleSet(made.values(), label), out)
+        _write(RuleSet(rules_by_rewrite.values(), label), out)
     return 0
 
 
@@ -219,11 +228,11 @@ def _converted(file: str) -> Conversion:
         return convert(Path(file).read_bytes(), file)
 
 
-def _report_lost(found: Sequence[Conversion]) -> None:
+def _report_lost(conversions: Sequence[Conversion]) -> None:
     """Show what became of lists of rules: for each reason the rules that it kept back."""
-    whole = summary(found)
+    whole = summary(conversions)
     by_reason: dict[str, list[str]] = {}
-    for one in (one for conversion in found for one in conversion.found):
+    for one in (one for conversion in conversions for one in conversion.found):
         for lost in one.lost:
             by_reason.setdefault(lost.value, []).append(one.name)
     for reason, names in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
@@ -265,9 +274,9 @@ def _texts(name: str) -> Iterator[str]:
             yield line.text.decode("utf-8", "replace")
 
 
-def _write(found: RuleSet, out: str | None) -> None:
+def _write(rule_set: RuleSet, out: str | None) -> None:
     """Write rules to a file or to standard output."""
-    text = found.dumps().encode()
+    text = rule_set.dumps().encode()
     if out is None:
         sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()

@@ -33,7 +33,7 @@ _limit = click.option(
     type=click.IntRange(1, 10_000),
     default=50,
     show_default=True,
-    help="List so many.",
+    help="How many to list.",
 )
 _after = click.option("--after", metavar="CURSOR", default="", help="Go on after an earlier list.")
 
@@ -50,19 +50,25 @@ def refused() -> None:
 def list_refused(store: str, *, as_json: bool) -> int:
     """List for what reasons URLs are not fetched, with examples, and what would let them go."""
     with report.reading(store) as connection:
-        found = refusal_listing.refusals_of(connection)
+        refusals = refusal_listing.refusals_of(connection)
     if as_json:
-        print_json(found)
+        print_json(refusals)
         return 0
     render.table(
         "Refused",
         ("state", "reason", "URLs", "example", "what lets them go"),
         [
-            (one.state, one.reason, one.urls, next(iter(one.examples), ""), one.remedy or "")
-            for one in found
+            (
+                refusal.state,
+                refusal.reason,
+                refusal.urls,
+                next(iter(refusal.examples), ""),
+                refusal.remedy or "",
+            )
+            for refusal in refusals
         ],
     )
-    if not found:
+    if not refusals:
         render.notify("no URL is held, and none has failed")
     return 0
 
@@ -126,28 +132,30 @@ def list_hosts(
 ) -> int:
     """List hosts: queue, delay and why, last error, and what is known of robots.txt."""
     with report.reading(store) as connection:
-        found = host_listing.hosts_of(
+        listing = host_listing.hosts_of(
             connection, time.time(), order=sort, part=part, blocked=blocked, after=after, most=most
         )
     if as_json:
-        print_json(found)
+        print_json(listing)
         return 0
     render.table(
-        f"Hosts, of {found.total:,}",
+        f"Hosts, of {listing.total:,}",
         ("host", "queued", "seconds between requests", "waits until", "last error"),
         [
             (
-                one.host,
-                one.queued,
-                "blocked" if one.blocked else f"{one.delay:g}, by {one.delay_from}",
-                f"{render.moment(one.waits_until)}, {one.waits_for}" if one.waits_until else "",
-                f"{one.last_error}, {render.moment(one.last_error_at)}" if one.last_error else "",
+                host.host,
+                host.queued,
+                "blocked" if host.blocked else f"{host.delay:g}, by {host.delay_from}",
+                f"{render.moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
+                f"{host.last_error}, {render.moment(host.last_error_at)}"
+                if host.last_error
+                else "",
             )
-            for one in found.hosts
+            for host in listing.hosts
         ],
     )
-    if found.after:
-        render.notify(f"there are more: --after '{found.after}'")
+    if listing.after:
+        render.notify(f"there are more: --after '{listing.after}'")
     return 0
 
 
@@ -197,21 +205,21 @@ def patterns() -> None:
 def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool) -> int:
     """List the patterns of which the most URLs were queued, with their budgets."""
     with report.reading(store) as connection:
-        found = pattern_listing.patterns_of(connection, part=part, after=after, most=most)
+        listing = pattern_listing.patterns_of(connection, part=part, after=after, most=most)
     if as_json:
-        print_json(found)
+        print_json(listing)
         return 0
-    for title, some in (("Excluded", found.excluded), ("Patterns", found.patterns)):
+    for title, listed in (("Excluded", listing.excluded), ("Patterns", listing.patterns)):
         render.table(
             title,
             ("pattern", "queued", "limit", "state"),
             [
-                (one.pattern, one.queued, "none" if one.limit is None else one.limit, one.state)
-                for one in some
+                (row.pattern, row.queued, "none" if row.limit is None else row.limit, row.state)
+                for row in listed
             ],
         )
-    if found.after:
-        render.notify(f"there are more: --after '{found.after}'")
+    if listing.after:
+        render.notify(f"there are more: --after '{listing.after}'")
     return 0
 
 
@@ -228,18 +236,18 @@ def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool
 @with_exit_code
 def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
     """Hold the URLs that have a pattern: those that are queued, and those to come."""
-    found = pattern_listing.pattern_named(pattern)
+    url_pattern = pattern_listing.pattern_named(pattern)
     if dry_run:
         with report.reading(store) as connection:
-            seen = pattern_listing.preview(connection, pattern)
+            preview = pattern_listing.preview(connection, pattern)
         if as_json:
-            print_json(seen)
+            print_json(preview)
         else:
-            render.notify(pattern_listing.said(seen))
+            render.notify(pattern_listing.said(preview))
         return 0
-    done = _changed(store, excluded_patterns.exclude, found)
-    said = f"{found.text} is excluded: {counted(done, 'queued URL')} held"
-    return _tell(ExcludedJSON(pattern=found.text, held=done), said, as_json=as_json)
+    done = _changed(store, excluded_patterns.exclude, url_pattern)
+    said = f"{url_pattern.text} is excluded: {counted(done, 'queued URL')} held"
+    return _tell(ExcludedJSON(pattern=url_pattern.text, held=done), said, as_json=as_json)
 
 
 @patterns.command(examples=("canonry patterns include 'example.com/calendar/*' --store crawl.db",))
@@ -249,10 +257,10 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
 @with_exit_code
 def include(pattern: str, store: str, *, as_json: bool) -> int:
     """Undo an exclusion: the URLs that it holds go back to the queue."""
-    found = pattern_listing.pattern_named(pattern)
-    done = _changed(store, excluded_patterns.include, found)
-    said = f"{found.text} is not excluded: {_released(done)}"
-    return _tell(IncludedJSON(pattern=found.text, released=done), said, as_json=as_json)
+    url_pattern = pattern_listing.pattern_named(pattern)
+    done = _changed(store, excluded_patterns.include, url_pattern)
+    said = f"{url_pattern.text} is not excluded: {_released(done)}"
+    return _tell(IncludedJSON(pattern=url_pattern.text, released=done), said, as_json=as_json)
 
 
 def _changed(store: str, change: Callable[[ShortSteps, _What], int], what: _What) -> int:

@@ -34,7 +34,7 @@ from canonry.crawler.settings import SettingsError
 from canonry.storage.clusters import export_log
 from canonry.storage.facts import read_facts
 from canonry.storage.reading import report
-from canonry.storage.sql.engine import shown
+from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import VERSION
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def status(store: str, *, as_json: bool) -> int:
     This works while a crawl is writing to the store, too.
     """
     with report.reading(store) as connection:
-        found = report.status(connection)
-    found["unread"] = bodies.unread_in(found)
-    if found["job"] is not None:
-        found["job"]["state"] = lease_owners.state_now(found["job"])
+        store_status = report.status(connection)
+    store_status["unread"] = bodies.unread_in(store_status)
+    if store_status["job"] is not None:
+        store_status["job"]["state"] = lease_owners.state_now(store_status["job"])
     if as_json:
-        print_json(StatusJSON(program=program(), **found))
+        print_json(StatusJSON(program=program(), **store_status))
     else:
-        summaries.status(found)
+        summaries.status(store_status)
         kernel = "compiled" if is_compiled() else "not compiled, so slower"
         render.notify(f"canonry {__version__}, {kernel}")
     return 0
@@ -237,19 +237,19 @@ def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> 
     if dry_run and policy is None:
         raise SettingsError("--dry-run needs --policy: an upgrade alone changes no keys")
     schema = None if dry_run else _upgrade_schema(store, also_policy=policy is not None)
-    made = policy_upgrade.made_under(store)
+    old_label = policy_upgrade.made_under(store)
     if policy is None:
         if as_json:
-            print_json(UpgradeJSON(schema=schema, made=made, to=made))
-        if newer := policy_upgrade.newer_than(made):
+            print_json(UpgradeJSON(schema=schema, made=old_label, to=old_label))
+        if newer := policy_upgrade.newer_than(old_label):
             name = newer.partition("@")[0]
             render.notify(
-                f"its keys are of policy {made}; to change them to {newer}: "
-                f"canonry upgrade --policy {name} --store {shown(store)}"
+                f"its keys are of policy {old_label}; to change them to {newer}: "
+                f"canonry upgrade --policy {name} --store {without_password(store)}"
             )
         return 0
     _change_policy(
-        store, policy, UpgradeJSON(schema=schema, made=made, to="", dry_run=dry_run), as_json
+        store, policy, UpgradeJSON(schema=schema, made=old_label, to="", dry_run=dry_run), as_json
     )
     return 0
 
@@ -263,34 +263,35 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
         begun: what is known before.
         as_json: print it for programs.
     """
-    made, found = begun.made, find_policy(policy)
-    begun = replace(begun, to=found.label)
-    if found.label == made:
+    old_label, new_policy = begun.made, find_policy(policy)
+    begun = replace(begun, to=new_policy.label)
+    if new_policy.label == old_label:
         with report.reading(store) as connection:
-            changed = read_facts(connection)["fingerprint"] != found.fingerprint
+            changed = read_facts(connection)["fingerprint"] != new_policy.fingerprint
         if changed:
             raise SettingsError(
-                f"policy {made} has changed since the store was made, but not its version; "
+                f"policy {old_label} has changed since the store was made, but not its version; "
                 "raise its version"
             )
-        render.notify(f"its policy is {made} already; no key was changed")
+        render.notify(f"its policy is {old_label} already; no key was changed")
         if as_json:
             print_json(begun)
         return
     with policy_upgrade.telling(render.notify) as progress:
         if begun.dry_run:
-            foreseen = policy_upgrade.foresee_change(store, found, progress)
+            foreseen = policy_upgrade.foresee_change(store, new_policy, progress)
             if as_json:
                 print_json(replace(begun, **foreseen.as_dict()))
             else:
-                summaries.forecast(made, found.label, foreseen)
+                summaries.forecast(old_label, new_policy.label, foreseen)
             return
-        done = policy_upgrade.change_policy(store, found, render.notify, progress)
+        change = policy_upgrade.change_policy(store, new_policy, render.notify, progress)
     if as_json:
-        print_json(replace(begun, **done._asdict()))
+        print_json(replace(begun, **change._asdict()))
     render.notify(
-        f"policy {made} is now {found.label}: {done.urls:,} URLs, of which {done.merged:,} were "
-        f"merged with others; {counted(done.split, 'target')} became URLs of their own"
+        f"policy {old_label} is now {new_policy.label}: {change.urls:,} URLs, of which "
+        f"{change.merged:,} were merged with others; "
+        f"{counted(change.split, 'target')} became URLs of their own"
     )
 
 
@@ -299,11 +300,11 @@ def _upgrade_schema(store: str, *, also_policy: bool) -> SchemaChangeJSON:
     from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
 
     before = migrations.upgrade(store, render.notify)
-    done = SchemaChangeJSON(before=before, after=VERSION)
+    change = SchemaChangeJSON(before=before, after=VERSION)
     if before == VERSION and also_policy:
-        return done
+        return change
     if before == VERSION:
         render.notify(f"the store has schema {VERSION} already; nothing was changed")
     else:
         render.notify(f"schema {before} is now schema {VERSION}")
-    return done
+    return change

@@ -46,12 +46,12 @@ def as_data(seeds: Sequence[FailedSeed]) -> list[FailedSeedJSON]:
     ]
 
 
-def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Iterator[str]:
+def spoken(result: CrawlResult, store_status: Mapping[str, Any], max_pages: int) -> Iterator[str]:
     """Yield the sentences that a crawl ends with.
 
     Args:
         result: of the run.
-        found: the status of the store.
+        store_status: what the store holds now.
         max_pages: the limit of pages, 0 for none.
     """
     for seed in result.failed_seeds[:_MOST]:
@@ -66,7 +66,7 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
     if not result.finished:
         yield "Interrupted; the same command resumes."
         return
-    unreached = {reason: n for reason, n in found["failed"].items() if is_unreached(reason)}
+    unreached = {reason: n for reason, n in store_status["failed"].items() if is_unreached(reason)}
     if result.is_fruitless:
         yield "Nothing was crawled: no seed gave a page. The same command tries them again."
     elif unreached:
@@ -77,8 +77,8 @@ def spoken(result: CrawlResult, found: Mapping[str, Any], max_pages: int) -> Ite
         )
     elif result.failed_seeds:
         yield "The same command tries such seeds again."
-    queued = found["urls"]["queued"]
-    if queued and 0 < max_pages <= found["urls"]["fetched"]:
+    queued = store_status["urls"]["queued"]
+    if queued and 0 < max_pages <= store_status["urls"]["fetched"]:
         verb = "is" if queued == 1 else "are"
         yield f"Stopped at --max-pages {max_pages:,}; {counted(queued, 'URL')} {verb} queued."
 

@@ -31,7 +31,7 @@ _HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
 
 
 @contextmanager
-def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]]:
+def live_display(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]]:
     """Show the progress of a crawl; yields a function that takes the current progress.
 
     Args:
@@ -45,19 +45,19 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
         return
     pace = RunPace(time.monotonic())
     status: dict[str, Any] = {}
-    over = threading.Event()
+    stop = threading.Event()
 
-    def look() -> None:
-        while not over.is_set():
+    def refresh_status() -> None:
+        while not stop.is_set():
             try:
                 with report.reading(store) as connection:
                     status.update(report.status(connection))
             except StoreError:  # the crawl is still creating it
                 pass
-            over.wait(_INTERVAL if status else _FIRST)
+            stop.wait(_INTERVAL if status else _FIRST)
 
-    looking = threading.Thread(target=look, daemon=True)
-    looking.start()
+    refreshing = threading.Thread(target=refresh_status, daemon=True)
+    refreshing.start()
     try:
         display = Live(console=console, transient=True, refresh_per_second=2)
         with display as live, render.displaying(console):
@@ -68,8 +68,8 @@ def shown(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]
 
             yield update
     finally:
-        over.set()
-        looking.join()
+        stop.set()
+        refreshing.join()
 
 
 class LiveDisplay:
@@ -107,14 +107,14 @@ class LiveDisplay:
             "errors": errors(self._status),
             "held": self._status.get("held", {}),
         }
-        shown = {title: found for title, found in counts.items() if found}
-        if not shown:
+        nonempty = {title: by_name for title, by_name in counts.items() if by_name}
+        if not nonempty:
             return
-        side_by_side = max(1, min(len(shown), (options.max_width + _GAP) // (_NARROWEST + _GAP)))
+        side_by_side = max(1, min(len(nonempty), (options.max_width + _GAP) // (_NARROWEST + _GAP)))
         width = min(_WIDEST, (options.max_width + _GAP) // side_by_side - _GAP)
-        stacked = -(-len(shown) // side_by_side)
+        stacked = -(-len(nonempty) // side_by_side)
         rows = max(1, min(_ROWS, (console.size.height - _LINES) // stacked - 1))
-        tables = [_table(title, found, width, rows) for title, found in shown.items()]
+        tables = [_table(title, by_name, width, rows) for title, by_name in nonempty.items()]
         for first in range(0, len(tables), side_by_side):
             row = Table.grid(padding=(0, _GAP, 0, 0))
             row.add_row(*tables[first : first + side_by_side])

@@ -120,11 +120,11 @@ def hanging(text: str, console: Console, indent: int = 0) -> str:
     return f"\n{' ' * indent}".join(lines)
 
 
-def trace(found: Trace) -> None:
+def trace(url_trace: Trace) -> None:
     """Print what each rule did: the URL before and after, with the change highlighted."""
     console = out()
-    console.print(f"[bold]{escape(found.text)}[/]")
-    for step in found.steps:
+    console.print(f"[bold]{escape(url_trace.text)}[/]")
+    for step in url_trace.steps:
         note = "" if step.lossless else " [yellow](a guess)[/]"
         head = len(f"  {step.name}{'' if step.lossless else ' (a guess)'}  ")
         why = escape(hanging(step.why, console, head))
@@ -132,12 +132,12 @@ def trace(found: Trace) -> None:
         before, after = mark(step.before, step.after)
         console.print(f"    [dim]-[/] {before}\n    [dim]+[/] {after}")
         console.print(f"    [dim]{escape(step.cites)}, rung: {step.rung.name.lower()}[/]")
-    if not found.steps:
+    if not url_trace.steps:
         console.print("\n  no rule changes it: it is canonical")
-    console.print(f"\n  request   {escape(found.url)}")
-    console.print(f"  identity  [bold]{escape(found.identity)}[/]")
-    console.print(f"  key       {found.key.hex()}  [dim](policy {found.policy})[/]")
-    for caution in found.cautions:
+    console.print(f"\n  request   {escape(url_trace.url)}")
+    console.print(f"  identity  [bold]{escape(url_trace.identity)}[/]")
+    console.print(f"  key       {url_trace.key.hex()}  [dim](policy {url_trace.policy})[/]")
+    for caution in url_trace.cautions:
         console.print(f"  [yellow]caution[/]   {escape(caution.value)}")
 
 

@@ -25,44 +25,44 @@ _DAY = len("2026-11-22")
 _NARROW = 72  # characters of a URL in a table
 
 
-def status(found: Mapping[str, Any]) -> None:
+def status(store_status: Mapping[str, Any]) -> None:
     """Print what a store holds."""
-    job = found["job"]
+    job = store_status["job"]
     console = out()
     if job is not None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
-        state = job["state"] if (limit := _limit_of(found)) is None else limit
-        told = f"{job['command']} {state}{ended}, {began}, policy {found['policy']}"
-        console.print(f"{told}\n", soft_wrap=False)
-    table("URLs", ("state", "count"), [(k, n) for k, n in found["urls"].items() if n])
-    table("Pages", ("HTTP status", "count"), list(found["pages_by_status"].items()))
-    if unread := found["unread"]:
+        state = job["state"] if (limit := _limit_of(store_status)) is None else limit
+        sentence = f"{job['command']} {state}{ended}, {began}, policy {store_status['policy']}"
+        console.print(f"{sentence}\n", soft_wrap=False)
+    table("URLs", ("state", "count"), [(k, n) for k, n in store_status["urls"].items() if n])
+    table("Pages", ("HTTP status", "count"), list(store_status["pages_by_status"].items()))
+    if unread := store_status["unread"]:
         pages = counted(sum(unread.values()), "page")
         why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
         console.print(f"{pages} of these answered, but the body was not read: {why}\n")
-    if found["repeated_bodies"]:
-        pages = counted(found["repeated_bodies"], "page")
+    if store_status["repeated_bodies"]:
+        pages = counted(store_status["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page\n")
-    aliases("Aliases", found["aliases"])
-    table("Held", ("reason", "count"), list(found["held"].items()))
-    table("Failed", ("reason", "count"), list(found["failed"].items()))
+    aliases("Aliases", store_status["aliases"])
+    table("Held", ("reason", "count"), list(store_status["held"].items()))
+    table("Failed", ("reason", "count"), list(store_status["failed"].items()))
     table(
         "Waiting",
         ("host", "until", "because of", "URLs"),
         [
             (w["host"], moment(w["until"]), w["reason"] or "its delay", w["urls"])
-            for w in found["waiting"]
+            for w in store_status["waiting"]
         ],
     )
-    merged(found["merged"])
+    merged(store_status["merged"])
     table(
         "Links that cannot be fetched",
         ("reason", "links", "example"),
-        [(r["reason"], r["links"], _short(r["link"])) for r in found["refused"]],
+        [(r["reason"], r["links"], _short(r["link"])) for r in store_status["refused"]],
     )
-    if found["not_pages"]:
-        links = counted(found["not_pages"], "link")
+    if store_status["not_pages"]:
+        links = counted(store_status["not_pages"], "link")
         about = "that lead to no page (javascript:, mailto: and the like)"
         console.print(f"{links} {about}\n", soft_wrap=False)
 
@@ -73,11 +73,11 @@ def aliases(title: str, by_kind: Mapping[str, int]) -> None:
     table(title, ("kind, HTTP status", "count"), lines)
 
 
-def _limit_of(found: Mapping[str, Any]) -> str | None:
+def _limit_of(store_status: Mapping[str, Any]) -> str | None:
     """Return in words where the last crawl stopped before its queue was empty; None if not."""
-    job = found["job"]
+    job = store_status["job"]
     most = job["settings"].get("settings", {}).get("crawl", {}).get("max_pages", 0)
-    urls = found["urls"]
+    urls = store_status["urls"]
     if job["state"] == "finished" and urls["queued"] and 0 < most <= urls["fetched"]:
         return f"stopped at --max-pages {most:,}"
     return None
@@ -205,17 +205,19 @@ def _dedup_tables(summary: Summary) -> None:
     )
 
 
-def forecast(made: str, label: str, found: "Forecast") -> None:
+def forecast(old_label: str, new_label: str, foreseen: "Forecast") -> None:
     """Show what a change of a store's policy would do."""
-    stay = found.urls - found.merged + found.split
-    out().print(f"{made} -> {label}: {found.urls:,} URLs would be {stay:,}; nothing was changed")
+    stay = foreseen.urls - foreseen.merged + foreseen.split
+    out().print(
+        f"{old_label} -> {new_label}: {foreseen.urls:,} URLs would be {stay:,}; nothing was changed"
+    )
     own = "targets of redirects and canonical links would be queued as URLs of their own"
     apart = "merged links would be other URLs; they are not known, and queued when found again"
-    for number, what, examples in (
-        (found.merged, "URLs would become one with another", found.merged_examples),
-        (found.split, own, found.split_examples),
-        (found.apart, apart, found.apart_examples),
+    for number, effect, examples in (
+        (foreseen.merged, "URLs would become one with another", foreseen.merged_examples),
+        (foreseen.split, own, foreseen.split_examples),
+        (foreseen.apart, apart, foreseen.apart_examples),
     ):
-        out().print(f"\n{number:,} {what}")
+        out().print(f"\n{number:,} {effect}")
         for one in examples:
             out().print(escape(f"  {one.url}  =  {one.other}  ({one.rules})"))

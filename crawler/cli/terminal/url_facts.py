@@ -68,25 +68,25 @@ def _state(answer: URLAnswer) -> str:
 
 
 def _found(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    found = answer.found
-    if found is None:
+    finding = answer.found
+    if finding is None:
         return
-    if not found.on:
-        yield "found", f"as a seed, or in a list, {render.moment(found.at)}"
+    if not finding.on:
+        yield "found", f"as a seed, or in a list, {render.moment(finding.at)}"
     else:
-        links = counted(found.depth, "link")
-        hops = f" and {counted(found.hops, 'redirect')}" if found.hops else ""
-        yield "found on", f"{found.on[0]}, {render.moment(found.at)}, {links}{hops} from a seed"
-    for url in found.on[1 : 1 + _WAY]:
+        links = counted(finding.depth, "link")
+        hops = f" and {counted(finding.hops, 'redirect')}" if finding.hops else ""
+        yield "found on", f"{finding.on[0]}, {render.moment(finding.at)}, {links}{hops} from a seed"
+    for url in finding.on[1 : 1 + _WAY]:
         yield "", f"that on {url}"
-    if len(found.on) > 1 + _WAY:
-        more = len(found.on) - 2 - _WAY
+    if len(finding.on) > 1 + _WAY:
+        more = len(finding.on) - 2 - _WAY
         yield "", f"… {more:,} more …" if more else "…"
-        yield "", f"that on {found.on[-1]}"
-    if found.spelling != (answer.known_as or answer.url):
-        yield "written", found.spelling
-    if found.named_by:
-        yield "named by", ", ".join(found.named_by)
+        yield "", f"that on {finding.on[-1]}"
+    if finding.spelling != (answer.known_as or answer.url):
+        yield "written", finding.spelling
+    if finding.named_by:
+        yield "named by", ", ".join(finding.named_by)
 
 
 def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:

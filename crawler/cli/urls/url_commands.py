@@ -87,11 +87,11 @@ def canon(
     error. With --store, the store's learned rules apply, and a URL that the store knows as a
     redirect or an alias gets the canonical form of the page it leads to.
     """
-    given: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
+    texts: Iterable[str | bytes] = _stdin_lines() if urls in {(), ("-",)} else urls
     refused = 0
     with _opened(policy, rules_file, store) as canonicalizer:
         surt = Canonicalizer(canonicalizer.policy).surt
-        for result in canonicalizer.many(given, base):
+        for result in canonicalizer.many(texts, base):
             if isinstance(result, Refused):
                 refused += 1
                 render.notify(f"canonry: {result.reason.value}: {result.text[:200]}")
@@ -101,7 +101,7 @@ def canon(
                 click.echo("")
             else:
                 click.echo(surt(result.identity) if output_format == "surt" else result.identity)
-    return FAILED if refused and given is urls else 0
+    return FAILED if refused and texts is urls else 0
 
 
 @contextmanager
@@ -203,16 +203,16 @@ def extract(file: str, base: str | None, *, suffixes: bool, as_json: bool) -> in
         body = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     relative = 0
     if html.looks_like_html(body):
-        found, relative = html.absolute_links(body, base)
+        urls, relative = html.absolute_links(body, base)
         if relative:
             links = counted(relative, "relative link")
             render.notify(f"canonry: {links} left out; give the page's URL with --base")
     else:
         text = in_utf8(Stream(BytesIO(body))).read()
-        found = [hit.url for hit in canon_extract(text, suffixes=suffixes)]
+        urls = [hit.url for hit in canon_extract(text, suffixes=suffixes)]
     if as_json:
-        print_json(ExtractJSON(urls=found, relative=relative))
+        print_json(ExtractJSON(urls=urls, relative=relative))
         return 0
-    for url in found:
+    for url in urls:
         click.echo(url)
     return 0

@@ -87,15 +87,15 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
             rest, is_empty = data[plain.end :], False
             yield RowBlock(plain.urls, plain.rows_of(data, header))
             continue
-        found = _parsed(data, delimiter, is_over=is_over)
-        rest = data[found.end :]
-        if place is None and found.rows:
-            place = place_of(wanted, [_utf8(name) for name in found.rows[0] or []])
-            header = data[: found.ends[0]].strip(b"\r\n")
-            found = found.without_first()
-        if found.rows and place is not None:
+        parsed = _parsed(data, delimiter, is_over=is_over)
+        rest = data[parsed.end :]
+        if place is None and parsed.rows:
+            place = place_of(wanted, [_utf8(name) for name in parsed.rows[0] or []])
+            header = data[: parsed.ends[0]].strip(b"\r\n")
+            parsed = parsed.without_first()
+        if parsed.rows and place is not None:
             is_empty = False
-            yield RowBlock(_column(found.rows, place), found.rows_of(data, header))
+            yield RowBlock(_column(parsed.rows, place), parsed.rows_of(data, header))
     if place is None and fault is None:
         place_of(wanted, [])
     if header and is_empty:

@@ -41,12 +41,12 @@ class RulesInForce:
             RulesError: if they form a circle.
         """
         label = canonicalizer.policy.label
-        known = [rule for rule in rules if rule.state in IN_FORCE]
-        self._known = {rule.id: rule for rule in known}
+        in_force = [rule for rule in rules if rule.state in IN_FORCE]
+        self._known = {rule.id: rule for rule in in_force}
         self._behind: dict[tuple[str, ...], list[LearnedRule]] = {}  # by ids
         self._canonicalizer = canonicalizer
-        self.active = RuleSet([rule for rule in known if rule.state == "active"], label, SOURCE)
-        self._active_or_suspended = RuleSet(map(_as_active, known), label, SOURCE)
+        self.active = RuleSet([rule for rule in in_force if rule.state == "active"], label, SOURCE)
+        self._active_or_suspended = RuleSet(map(_as_active, in_force), label, SOURCE)
         self._moving = _by_target(self._active_or_suspended)
 
     @property
@@ -66,12 +66,12 @@ class RulesInForce:
             RulesError: if they form a circle.
         """
         by_id = {rule.id: rule for rule in changed}
-        known = {name: rule for name, rule in self._known.items() if name not in by_id}
-        known |= {name: rule for name, rule in by_id.items() if rule.state in IN_FORCE}
+        rules_by_id = {name: rule for name, rule in self._known.items() if name not in by_id}
+        rules_by_id |= {name: rule for name, rule in by_id.items() if rule.state in IN_FORCE}
         both = self._active_or_suspended.with_changes(map(_as_active, by_id.values()))
         new = copy(self)
         new.active = self.active.with_changes(by_id.values())
-        new.__dict__.update(_known=known, _behind={}, _active_or_suspended=both)
+        new.__dict__.update(_known=rules_by_id, _behind={}, _active_or_suspended=both)
         if any(FAMILIES[rule.family].moves_host for rule in by_id.values()):
             new.__dict__.update(_moving=_by_target(both))
         return new
@@ -113,29 +113,29 @@ class RulesInForce:
 
         They are the rules of the sites, of their domains, and of hosts that rules move them to.
         """
-        found: list[LearnedRule] = []
+        learned_rules: list[LearnedRule] = []
         seen: set[str] = set()
         wanted = set().union(*map(_with_domains, sites))
         while wanted:
             seen |= wanted
             rules = rule_rows.of_hosts(connection, wanted, IN_FORCE)
-            found += [rule.as_learned() for rule in rules]
+            learned_rules += [rule.as_learned() for rule in rules]
             moving = [
                 rule.rewrite.new for rule in rules if FAMILIES[rule.rewrite.family].moves_host
             ]
             wanted = {name for target in moving for name in _with_domains(target)} - seen
-        return cls(found, canonicalizer)
+        return cls(learned_rules, canonicalizer)
 
     def behind(self, rewritten: Rewritten) -> Sequence[LearnedRule]:
         """Return the active rules that changed a URL; if none did, one that covers its site."""
-        found = self._behind.get(rewritten.rules)
-        if found is None:
+        rules = self._behind.get(rewritten.rules)
+        if rules is None:
             if len(self._behind) >= _REMEMBERED:
                 self._behind.clear()
             known = [self._known.get(name) for name in rewritten.rules]
             active = [rule for rule in known if rule is not None and rule.state == "active"]
-            found = self._behind[rewritten.rules] = active
-        return found or self.active.on(site_in(rewritten.identity))[:1]
+            rules = self._behind[rewritten.rules] = active
+        return rules or self.active.on(site_in(rewritten.identity))[:1]
 
     def is_wide(self, rule_id: str) -> bool:
         """Return True if a rule, by its id, also covers subdomains."""
@@ -196,25 +196,25 @@ class RulesInForce:
             return Rewritten(plain, own_key, (), plain)
         return found
 
-    def hosts_of(self, connection: Connection, said: Rewrite) -> set[str]:
+    def hosts_of(self, connection: Connection, rewrite: Rewrite) -> set[str]:
         """Return the known hosts whose classes a rule may change: its own, and those joined to it.
 
         Rules that move hosts join them. Ports are left out, because the store knows hosts without.
         """
-        found = {said.host}
-        if said.subdomains:
-            below = hosts.c.name.endswith("." + said.host, autoescape=True)
-            found |= set(connection.scalars(select(hosts.c.name).where(below)))
-        if FAMILIES[said.family].moves_host:
-            found.add(said.new)
+        sites = {rewrite.host}
+        if rewrite.subdomains:
+            below = hosts.c.name.endswith("." + rewrite.host, autoescape=True)
+            sites |= set(connection.scalars(select(hosts.c.name).where(below)))
+        if FAMILIES[rewrite.family].moves_host:
+            sites.add(rewrite.new)
         moving = [rule for rules in self._moving.values() for rule in rules]
         size = 0
-        while size != len(found):
-            size = len(found)
+        while size != len(sites):
+            size = len(sites)
             for rule in moving:
-                if not found.isdisjoint({rule.host, rule.new}):
-                    found |= {rule.host, rule.new}
-        return {without_port(site) for site in found}
+                if not sites.isdisjoint({rule.host, rule.new}):
+                    sites |= {rule.host, rule.new}
+        return {without_port(site) for site in sites}
 
 
 def _by_target(rules: RuleSet) -> dict[str, list[LearnedRule]]:

@@ -47,19 +47,19 @@ def rewrites_from(source: Parts, target: Parts) -> tuple[Rewrite, ...]:
     site = site_of(source)
     if not (is_site(site) and is_site(site_of(target))):
         return ()
-    found: list[Rewrite] = []
+    all_rewrites: list[Rewrite] = []
     if source.scheme != target.scheme:
         if source.scheme != "http" or not is_host_name(site):
             return ()
-        found.append(Rewrite(site, "scheme-upgrade"))
+        all_rewrites.append(Rewrite(site, "scheme-upgrade"))
     for read in (_of_paths, _of_queries, _of_hosts):
         rewrites = read(source, target)
         if rewrites is None:
             return ()
-        found += rewrites
-    if {"host-alias", "path-prefix"} <= {rewrite.family for rewrite in found}:
+        all_rewrites += rewrites
+    if {"host-alias", "path-prefix"} <= {rewrite.family for rewrite in all_rewrites}:
         return ()  # on another host, an equal file name is no proof
-    return tuple(found)
+    return tuple(all_rewrites)
 
 
 def _of_hosts(source: Parts, target: Parts) -> list[Rewrite] | None:
@@ -81,13 +81,14 @@ def _is_elsewhere(old: str, new: str) -> bool:
 
     They have one name under two country suffixes, or an added label for a language.
     """
-    here, there = old.split("."), new.split(".")
-    if _LOCALE.fullmatch(there[0]) and there[1:] in (here, here[1:]):  # example.com, de.example.com
+    old_labels, new_labels = old.split("."), new.split(".")
+    # As example.com and de.example.com.
+    if _LOCALE.fullmatch(new_labels[0]) and new_labels[1:] in (old_labels, old_labels[1:]):
         return True
-    if _LOCALE.fullmatch(here[0]) and here[1:] in (there, there[1:]):
+    if _LOCALE.fullmatch(old_labels[0]) and old_labels[1:] in (new_labels, new_labels[1:]):
         return True
     one, other = registrable(old), registrable(new)
-    by_country = len(here[-1]) == 2 or len(there[-1]) == 2  # noqa: PLR2004 - ISO 3166's letters
+    by_country = len(old_labels[-1]) == 2 or len(new_labels[-1]) == 2  # noqa: PLR2004 - ISO 3166
     return one != other and by_country and one.partition(".")[0] == other.partition(".")[0]
 
 
@@ -161,12 +162,12 @@ def _prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
 def _tidied_prefix(source: Parts, target: Parts) -> list[Rewrite] | None:
     """Return the rewrites for a moved directory, together with slashes or a default document."""
     slashes, parts = Rewrite(site_of(source), "double-slash"), source
-    found = [slashes] if (parts := act(slashes, source)) is not source else []
-    prefix = _prefix(parts, target) if found else None
+    rewrites = [slashes] if (parts := act(slashes, source)) is not source else []
+    prefix = _prefix(parts, target) if rewrites else None
     for index in _index_file(source) if prefix is None else ():
         prefix = _prefix(act(index, parts), target)
         prefix = None if prefix is None else [*prefix, index]
-    return None if prefix is None else found + prefix
+    return None if prefix is None else rewrites + prefix
 
 
 def _without_locale(segments: list[str]) -> list[str]:
@@ -199,17 +200,17 @@ def rewrites_between(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
     return found or rewrites_from(first, second) or rewrites_from(second, first)
 
 
-def _differing_path_parameter(one: Parts, other: Parts) -> tuple[Rewrite, ...]:
+def _differing_path_parameter(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
     """Return the rewrite that drops a parameter of the path, if only its value differs."""
-    if one._replace(path=other.path) != other or not is_site(site_of(one)):
+    if first._replace(path=second.path) != second or not is_site(site_of(first)):
         return ()
-    if SESSION_SEGMENT.search(one.path):
-        rewrite = Rewrite(site_of(one), "session-segment")
-        if act(rewrite, one) == act(rewrite, other) != one:
+    if SESSION_SEGMENT.search(first.path):
+        rewrite = Rewrite(site_of(first), "session-segment")
+        if act(rewrite, first) == act(rewrite, second) != first:
             return (rewrite,)
-    for name in sorted(_names_in(one.path) & _names_in(other.path)) if ";" in one.path else ():
-        rewrite = Rewrite(site_of(one), "path-parameter", old=name)
-        if act(rewrite, one) == act(rewrite, other) != one:
+    for name in sorted(_names_in(first.path) & _names_in(second.path)) if ";" in first.path else ():
+        rewrite = Rewrite(site_of(first), "path-parameter", old=name)
+        if act(rewrite, first) == act(rewrite, second) != first:
             return (rewrite,)
     return ()
 
@@ -235,33 +236,33 @@ def where_names_are(rewrite: Rewrite, one: Parts, other: Parts) -> Rewrite:
     return replace(rewrite, family="parameter-irrelevant", beside=tuple(sorted(here)))
 
 
-def rules_between(one: Parts, other: Parts, *, led: bool = False) -> tuple[Rewrite, ...]:
+def rules_between(first: Parts, second: Parts, *, led: bool = False) -> tuple[Rewrite, ...]:
     """Return the rules that together make two URLs equal, each about one thing; () if none do.
 
     Args:
-        one: an identity.
-        other: another one.
+        first: an identity.
+        second: another one.
         led: True if the first leads to the second by the site's own word; this gives rules about
         hosts and paths their direction.
     """
-    site = site_of(one)
-    if not (is_site(site) and is_site(site_of(other))) or one == other:
+    site = site_of(first)
+    if not (is_site(site) and is_site(site_of(second))) or first == second:
         return ()
-    names = _differing(one, other)
+    names = _differing(first, second)
     if len(names) > _MOST_NAMES:
         return ()
-    found = tuple(
+    rules = tuple(
         Rewrite(site, "parameter-anywhere", old=name) for name in names if name and "&" not in name
     )
-    if len(found) != len(names):
+    if len(rules) != len(names):
         return ()
-    if found and _kept(one, names) == _kept(other, names):
-        return found
-    here, there = one, other
-    for rewrite in found:
-        here, there = act(rewrite, here), act(replace(rewrite, host=site_of(other)), there)
+    if rules and _kept(first, names) == _kept(second, names):
+        return rules
+    here, there = first, second
+    for rewrite in rules:
+        here, there = act(rewrite, here), act(replace(rewrite, host=site_of(second)), there)
     rest = rewrites_from(here, there) if led else rewrites_between(here, there)
-    return (*rest, *found) if rest else ()
+    return (*rest, *rules) if rest else ()
 
 
 def _kept(parts: Parts, names: list[str]) -> tuple[Parts, list[str]]:

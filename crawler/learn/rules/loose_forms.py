@@ -35,14 +35,14 @@ def loose_forms(parts: Parts) -> tuple[str, ...]:
     fields = sorted(query.fields(parts.query))
     named = [(query.name(field), field) for field in fields]
     names = list(dict.fromkeys(map(query.name, reversed(query.fields(parts.query)))))
-    found = [f"{base}?{'&'.join(fields)}"]
+    forms = [f"{base}?{'&'.join(fields)}"]
     for name in names[:_MOST_NAMES]:
         kept = "&".join([field for its, field in named if its != name])
-        found.append(f"{base}?{kept}" if kept else base)
+        forms.append(f"{base}?{kept}" if kept else base)
     for some in _kept_of_several(names):
         kept = "&".join([field for its, field in named if its in some])
-        found.append(f"{base}?{kept}" if kept else base)
-    return tuple(found)
+        forms.append(f"{base}?{kept}" if kept else base)
+    return tuple(forms)
 
 
 def loose_base(parts: Parts) -> str | None:

@@ -48,7 +48,7 @@ def publish(
     canonicalizer: Canonicalizer,
     now: float,
     choose_as_test: Callable[[RulesInForce, Rewritten], bool] = lambda _rules, _rewritten: False,
-    known: RulesInForce | None = None,
+    loaded: RulesInForce | None = None,
 ) -> tuple[RulesInForce, Rekeyed]:
     """Apply rules to the known URLs, after their state was saved in the same transaction.
 
@@ -58,17 +58,17 @@ def publish(
         canonicalizer: makes identities, without learned rules.
         now: seconds since 1970.
         choose_as_test: returns True for URLs to fetch as tests, although rules could hold them.
-        known: the rules that are in force now, if already loaded.
+        loaded: the rules that are in force now, if already loaded.
 
     Returns:
         The rules that are in force now, and what became of the known URLs.
     """
     rewrites = list(changed)
-    in_force = known or RulesInForce.load(connection, canonicalizer)
+    in_force = loaded or RulesInForce.load(connection, canonicalizer)
     names: set[str] = set()
     for rewrite in rewrites:
         names |= in_force.hosts_of(connection, rewrite)
-    done = rekeying.rekey(
+    rekeyed = rekeying.rekey(
         connection,
         names,
         in_force.change_all,
@@ -77,11 +77,11 @@ def publish(
         partial(choose_as_test, in_force),
     )
     # A rule for subdomains covers more than these hosts, unless it is one of those that changed.
-    spared = {name: n for name, n in done.spared.items() if not in_force.is_wide(name)}
-    own = {rewrite.id: done.spared.get(rewrite.id, 0) for rewrite in rewrites}
+    spared = {name: n for name, n in rekeyed.spared.items() if not in_force.is_wide(name)}
+    own = {rewrite.id: rekeyed.spared.get(rewrite.id, 0) for rewrite in rewrites}
     rule_rows.set_spared(connection, spared | own)
     rule_rows.advance(connection)
-    return in_force, done
+    return in_force, rekeyed
 
 
 def put(
@@ -160,14 +160,14 @@ def import_rules(
 
 
 def _imported(
-    known: TrackedRule | None, given: LearnedRule, now: float, *, trial: bool
+    stored: TrackedRule | None, imported: LearnedRule, now: float, *, trial: bool
 ) -> TrackedRule:
     """Return the row to store for an imported rule."""
-    rule = known or TrackedRule(given.rewrite)
-    evidence = given.evidence
+    rule = stored or TrackedRule(imported.rewrite)
+    evidence = imported.evidence
     rule.agree, rule.disagree = evidence.agree, evidence.disagree
     rule.first_seen, rule.last_seen = evidence.first_seen or now, evidence.last_seen or now
-    rule.enter(_state_of(given, trial=trial), now)
+    rule.enter(_state_of(imported, trial=trial), now)
     return rule
 
 

@@ -39,7 +39,7 @@ class PageAnswer(NamedTuple):
         return decoded(self.encoded or b"")
 
     @property
-    def told(self) -> frozenset[TextBlock]:
+    def block_set(self) -> frozenset[TextBlock]:
         """Its blocks, as a set."""
         return block_set(self.encoded or b"")
 
@@ -58,35 +58,35 @@ _UNKNOWN = PageComparison(PageVerdict.UNKNOWN)
 
 
 def compare(
-    one: Sequence[PageAnswer], other: Sequence[PageAnswer], text: SiteText
+    first: Sequence[PageAnswer], second: Sequence[PageAnswer], text: SiteText
 ) -> PageComparison:
     """Compare the answers of two URLs, at least one of each.
 
     Args:
-        one: of one URL.
-        other: of the other.
+        first: of one URL.
+        second: of the other.
         text: what is known about the text of their site.
     """
-    if any(answer.encoded is None for answer in (*one, *other)):
-        return _compare_bytes(one, other)
-    here, there = ([answer.told for answer in answers] for answers in (one, other))
+    if any(answer.encoded is None for answer in (*first, *second)):
+        return _compare_bytes(first, second)
+    here, there = ([answer.block_set for answer in answers] for answers in (first, second))
     stay_here, stay_there = frozenset.intersection(*here), frozenset.intersection(*there)
     lost = (stay_here - frozenset().union(*there)) | (stay_there - frozenset().union(*here))
     if lost := frozenset(block for block in lost if not text.is_ignored(block)):
-        return _compare_lost(one, other, text, lost, stay_here | stay_there)
+        return _compare_lost(first, second, text, lost, stay_here | stay_there)
     both = stay_here & stay_there
-    if _are_ordered_otherwise(one, other, both, text):
-        return _decided(_DIFFERENT, one, other, text)
+    if _are_ordered_otherwise(first, second, both, text):
+        return _decided(_DIFFERENT, first, second, text)
     # A block that is stable in one and comes and goes in the other may be its version.
     versions = stay_here ^ stay_there
     if not _has_own(both, text) or _has_own(versions, text):
         return _UNKNOWN
-    return _ask(one, other, _STEADY if text.varies else 1, found=_SAME)
+    return _ask(first, second, _STEADY if text.varies else 1, found=_SAME)
 
 
 def _compare_lost(
-    one: Sequence[PageAnswer],
-    other: Sequence[PageAnswer],
+    first: Sequence[PageAnswer],
+    second: Sequence[PageAnswer],
     text: SiteText,
     lost: frozenset[TextBlock],
     stays: frozenset[TextBlock],
@@ -94,17 +94,17 @@ def _compare_lost(
     """Compare two URLs of which one has stable blocks that the other never had.
 
     Args:
-        one: answers of one URL.
-        other: of the other.
+        first: answers of one URL.
+        second: of the other.
         text: what is known about the text of their site.
         lost: these blocks.
         stays: the stable blocks of either URL.
     """
     if not any(map(text.is_own, lost)):  # other pages have it, too: it may be chance
-        return _ask(one, other, MOST_ANSWERS, found=_DIFFERENT)
-    share = len(lost) / max(text.number_said(stays), len(lost))
+        return _ask(first, second, MOST_ANSWERS, found=_DIFFERENT)
+    share = len(lost) / max(text.count_outside_frame(stays), len(lost))
     found = _DIFFERENT._replace(share=share)
-    return found if found.share > MOSTLY else _decided(found, one, other, text)
+    return found if found.share > MOSTLY else _decided(found, first, second, text)
 
 
 def _has_own(blocks: frozenset[TextBlock], text: SiteText) -> bool:
@@ -112,40 +112,40 @@ def _has_own(blocks: frozenset[TextBlock], text: SiteText) -> bool:
     return any(text.is_own(block) and not text.is_ignored(block) for block in blocks)
 
 
-def _compare_bytes(one: Sequence[PageAnswer], other: Sequence[PageAnswer]) -> PageComparison:
+def _compare_bytes(first: Sequence[PageAnswer], second: Sequence[PageAnswer]) -> PageComparison:
     """Compare answers that are not text by their digests."""
-    here, there = {a.digest for a in one}, {a.digest for a in other}
+    here, there = {a.digest for a in first}, {a.digest for a in second}
     if here & there:
         return _SAME
     if len(here) > 1 or len(there) > 1:  # it changes by itself
         return _UNKNOWN
-    return _ask(one, other, _STEADY, found=_DIFFERENT)
+    return _ask(first, second, _STEADY, found=_DIFFERENT)
 
 
 def _decided(
-    found: PageComparison, one: Sequence[PageAnswer], other: Sequence[PageAnswer], text: SiteText
+    found: PageComparison, first: Sequence[PageAnswer], second: Sequence[PageAnswer], text: SiteText
 ) -> PageComparison:
     """Return a verdict once there are enough answers for this site; until then, what to request."""
     needed = _STEADY if text.is_steady else _VARYING if text.is_sampled else MOST_ANSWERS
-    return _ask(one, other, needed, found=found)
+    return _ask(first, second, needed, found=found)
 
 
 def _ask(
-    one: Sequence[PageAnswer],
-    other: Sequence[PageAnswer],
+    first: Sequence[PageAnswer],
+    second: Sequence[PageAnswer],
     needed: int,
     found: PageComparison,
 ) -> PageComparison:
-    """Return a verdict if both URLs have so many answers; else which of them to request again."""
-    if min(len(one), len(other)) >= needed:
+    """Return a verdict if both URLs have this many answers; else which of them to request again."""
+    if min(len(first), len(second)) >= needed:
         return found
-    first = len(one) <= len(other)
-    return PageComparison(PageVerdict.UNKNOWN, ask_first=first, ask_second=not first)
+    ask_first = len(first) <= len(second)
+    return PageComparison(PageVerdict.UNKNOWN, ask_first=ask_first, ask_second=not ask_first)
 
 
 def _are_ordered_otherwise(
-    one: Sequence[PageAnswer],
-    other: Sequence[PageAnswer],
+    first: Sequence[PageAnswer],
+    second: Sequence[PageAnswer],
     both: frozenset[TextBlock],
     text: SiteText,
 ) -> bool:
@@ -153,11 +153,11 @@ def _are_ordered_otherwise(
 
     So a list that a site shuffles for each answer does not make two pages different.
     """
-    if one[0].encoded == other[0].encoded:
+    if first[0].encoded == second[0].encoded:
         return False
     kept = {block for block in both if text.has_order(block)}
     here, there = (
         {tuple([block for block in answer.blocks if block in kept]) for answer in answers}
-        for answers in (one, other)
+        for answers in (first, second)
     )
     return len(here) == len(there) == 1 and here != there

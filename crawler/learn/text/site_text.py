@@ -25,53 +25,56 @@ class SiteText:
         self._went: Counter[int] = Counter()
         self._shuffled: set[int] = set()  # places whose blocks change their order
         self._volatile: set[TextBlock] = set()
-        self._samples: dict[int, frozenset[TextBlock]] = {}  # by a hash of the page
-        self._sampled: Counter[TextBlock] = Counter()  # how many samples have each block
+        self._samples: dict[int, frozenset[TextBlock]] = {}  # blocks, by a hash of the page
+        self._pages_with_block: Counter[TextBlock] = Counter()  # number of sampled pages
         self.repeats = 0  # answers of pages that had answered before
         self._unexplained: list[TextBlock] = []  # changed in a place where others stay
         self._frame: frozenset[TextBlock] | None = None  # blocks of most pages; None: not computed
         self._varies: bool | None = None  # None: not computed
         self.changes = 0  # how often something new was learned
 
-    def add_page(self, page: int, blocks: Iterable[TextBlock]) -> None:
-        """Sample a page if its hash is among the smallest, so that order does not matter."""
-        if page in self._samples:
+    def add_page(self, page_hash: int, blocks: Iterable[TextBlock]) -> None:
+        """Sample a page if its hash is among the smallest.
+
+        So the sample does not depend on the order in which pages arrive.
+        """
+        if page_hash in self._samples:
             return
         if len(self._samples) >= _SAMPLES:
             largest = max(self._samples)
-            if page > largest:
+            if page_hash > largest:
                 return
-            self._sampled.subtract(self._samples.pop(largest))
+            self._pages_with_block.subtract(self._samples.pop(largest))
         self._varies = self._frame = None
-        self._samples[page] = frozenset(blocks)
-        self._sampled.update(self._samples[page])
+        self._samples[page_hash] = frozenset(blocks)
+        self._pages_with_block.update(self._samples[page_hash])
 
     def add_repeat(self, first: Sequence[TextBlock], second: Sequence[TextBlock]) -> None:
         """Note which blocks of a page stayed, changed or moved when it was requested again."""
         self.repeats += 1
-        before, now = frozenset(first), frozenset(second)
-        went = before ^ now
-        stayed = before & now
+        before, after = frozenset(first), frozenset(second)
+        went = before ^ after
+        stayed = before & after
         moved = zip(
             (block for block in first if block in stayed),
             (block for block in second if block in stayed),
             strict=False,
         )
-        known = len(self._shuffled)
+        shuffled_before = len(self._shuffled)
         self._shuffled.update(place_of(here) for here, there in moved if here != there)
-        new = [block for block in went if not self.is_ignored(block)]
-        places = set(map(place_of, before | now))
+        changed = [block for block in went if not self.is_ignored(block)]
+        places = set(map(place_of, before | after))
         fluid = set(filter(self._is_fluid, places))
         self._stayed.update(map(place_of, stayed))
         self._went.update(map(place_of, went))
-        shared = [block for block in new if not self.is_own(block)]
+        shared = [block for block in changed if not self.is_own(block)]
         if len(self._volatile) < _MOST_VOLATILE:
             self._volatile.update(shared)
         # A block of this page alone says nothing about other pages, except for the first one.
         is_news = bool(shared) or fluid != set(filter(self._is_fluid, places))
-        is_first = bool(new) and not self.varies
-        self.changes += is_news or is_first or len(self._shuffled) > known
-        self._unexplained += new
+        is_first = bool(changed) and not self.varies
+        self.changes += is_news or is_first or len(self._shuffled) > shuffled_before
+        self._unexplained += changed
         self._varies = None
 
     def _is_fluid(self, place: int) -> bool:
@@ -88,18 +91,20 @@ class SiteText:
 
     def is_own(self, block: TextBlock) -> bool:
         """Return True if few pages of the site have a block."""
-        return self._sampled[block] < _COMMON
+        return self._pages_with_block[block] < _COMMON
 
-    def number_said(self, blocks: frozenset[TextBlock]) -> int:
+    def count_outside_frame(self, blocks: frozenset[TextBlock]) -> int:
         """Count the blocks that do not change by themselves, and that most pages do not have."""
         if self._frame is None:
             most = max(_COMMON, len(self._samples) / 2)
-            self._frame = frozenset(block for block, pages in self._sampled.items() if pages > most)
+            self._frame = frozenset(
+                block for block, pages in self._pages_with_block.items() if pages > most
+            )
         left = blocks - self._frame - self._volatile
         return sum(not self._is_fluid(place_of(block)) for block in left)
 
     def has_few_pages(self, most: int) -> bool:
-        """Return True if at most so many distinct pages have answered."""
+        """Return True if at most this many distinct pages have answered."""
         return len(self._samples) < _SAMPLES and len(self._samples) <= most
 
     @property

@@ -13,7 +13,7 @@ from canonry.canon import Canonical, InvalidURL, redaction
 from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.fetch.faults import LONGEST_WAIT, WITH_RETRY_AFTER, longest_retry
+from canonry.crawler.fetch.faults import WITH_RETRY_AFTER, longest_retry
 from canonry.crawler.fetch.robots import DAY
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
@@ -25,6 +25,7 @@ from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.proxies import Proxies
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
+from canonry.storage.records import LONGEST_WAIT
 from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
@@ -63,13 +64,13 @@ def read_seeds(
     """
     candidates = [_read_seed(seed, url_filter) for seed in seeds]
     unusable = 0
-    for one in listed:
+    for listed_seed in listed:
         try:
-            candidates.append(_read_seed(one.text, url_filter))
+            candidates.append(_read_seed(listed_seed.text, url_filter))
         except SettingsError as error:
             unusable += 1
             if unusable <= _MOST_TOLD:
-                notify(f"canonry: {one.place}: {error}")
+                notify(f"canonry: {listed_seed.place}: {error}")
     if unusable > _MOST_TOLD:
         notify(f"canonry: {unusable - _MOST_TOLD:,} more lines of --seeds cannot be used either")
     if not candidates:
@@ -85,17 +86,17 @@ def _read_seed(seed: str, url_filter: URLFilter) -> Candidate:
         SettingsError: the seed cannot be used.
     """
     try:
-        found = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
+        candidate = url_filter.candidate(seed, None, depth=0, hops=0, source=None)
     except InvalidURL as error:
-        shown, _ = redaction.redact_refused(seed)
+        redacted, _ = redaction.redact_refused(seed)
         [meant] = url_filter.canonicalizer.many([f"https://{seed.strip()}"])
         near = "://" not in seed and isinstance(meant, Canonical)
-        hint = f"\nDid you mean https://{shown} ?" if near else ""
+        hint = f"\nDid you mean https://{redacted} ?" if near else ""
         raise SettingsError(f"seed: {error}{hint}") from None
-    if isinstance(found, HoldReason):
-        shown, _ = redaction.redact_refused(seed)
-        raise SettingsError(f"seed {shown}: {found.value}")
-    return found._replace(held=None)
+    if isinstance(candidate, HoldReason):
+        redacted, _ = redaction.redact_refused(seed)
+        raise SettingsError(f"seed {redacted}: {candidate.value}")
+    return candidate._replace(held=None)
 
 
 def as_job(seeds: Sequence[str], listed: Sequence[ListedSeed], settings: Settings) -> str:
@@ -168,7 +169,7 @@ def _correct_clock(
     if ahead:
         notify(
             f"The clock was ahead by {timedelta(seconds=round(ahead))} when this store was written "
-            "(or it is behind now); what waits in the store waits for as much less."
+            "(or it is behind now); waits in the store are shortened by that much."
         )
 
 

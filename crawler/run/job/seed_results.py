@@ -39,13 +39,13 @@ def failures(connection: Connection, rows: Sequence[int]) -> tuple[FailedSeed, .
         connection: in a transaction.
         rows: of the seeds.
     """
-    found = []
+    failed_seeds = []
     for first, last in chains(connection, list(dict.fromkeys(rows))):
         reason = _failure(last)
         if reason is not None:
             leads_to = None if last.row == first.row else redact(last.url)
-            found.append(FailedSeed(redact(first.url), reason, leads_to))
-    return tuple(found)
+            failed_seeds.append(FailedSeed(redact(first.url), reason, leads_to))
+    return tuple(failed_seeds)
 
 
 def try_again(connection: Connection, rows: Sequence[int]) -> None:

@@ -47,13 +47,13 @@ class _Host:
 
     def drop_probes(self) -> int:
         """Forget the probes that were not taken; return how many."""
-        found = [
+        untaken = [
             (p, key) for p, queue in self.queues.items() for key in queue if key not in self.rows
         ]
-        for priority, key in found:
+        for priority, key in untaken:
             self._remove(priority, key)
-        self.probes -= len(found)
-        return len(found)
+        self.probes -= len(untaken)
+        return len(untaken)
 
     def _remove(self, priority: int, key: int | Probe) -> FrontierItem:
         """Remove work from the queue of its priority."""

@@ -31,16 +31,16 @@ class IdleTimes:
         if abs(now - self._looked_at) < _LOOKS or self._told - now > _NOTABLE:
             return
         self._looked_at = now
-        found = await self._leases.waits_for(now)
-        if found is None or found.until - now < _NOTABLE:
+        wait = await self._leases.waits_for(now)
+        if wait is None or wait.until - now < _NOTABLE:
             await self._tell_of_others(now)
             return
-        self._told = found.until
-        until = iso(found.until) or ""
-        others = "" if found.urls == 1 else f" ({found.urls:,} URLs are queued for it)"
+        self._told = wait.until
+        until = iso(wait.until) or ""
+        others = "" if wait.urls == 1 else f" ({wait.urls:,} URLs are queued for it)"
         self._notify(
-            f"Nothing to do until {until[:10]} {until[11:19]}Z: then {found.host} is asked again"
-            f"{others}; it waits because of {found.reason or 'its delay'}. Ctrl-C stops the crawl; "
+            f"Nothing to do until {until[:10]} {until[11:19]}Z: then {wait.host} is asked again"
+            f"{others}; it waits because of {wait.reason or 'its delay'}. Ctrl-C stops the crawl; "
             "the same command goes on."
         )
 

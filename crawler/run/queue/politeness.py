@@ -17,7 +17,7 @@ class Politeness(NamedTuple):
     per_host: int  # maximum of requests in flight to one host
     address_delay: float = 0.0  # minimum between two requests to one address
     per_address: int = 0  # maximum of requests in flight to one address; 0 is no limit
-    factor: float = 0.0  # a host rests for this many times the time that its answers take
+    factor: float = 0.0  # requests are this many average answers apart, if they are slow
     longest: float = math.inf  # maximum of that rest
     slots: int = 1 << 30  # requests in flight in all, which registrable domains share
 

@@ -15,7 +15,7 @@ from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import Settings
 from canonry.storage import Outcome
 
-_LONGEST_WAIT = 0.5  # seconds
+_LONGEST_PAUSE = 0.5  # seconds
 
 AddressOf = Callable[[str], Awaitable[str | None]]
 
@@ -87,7 +87,7 @@ class Scheduler:
             if not self._may_start():
                 if not self._out and not self._probes_out:
                     return None  # nothing is out, so the limit of pages is reached
-                await self._pause(_LONGEST_WAIT)
+                await self._pause(_LONGEST_PAUSE)
                 continue
             self._find_addresses()
             found = self._frontier.take(self._clock())
@@ -140,7 +140,7 @@ class Scheduler:
         self._turns.slow_down(host, until=outcome.not_before)
         if outcome.elapsed is not None:
             self._turns.answered(host, outcome.elapsed)
-        if not outcome.asked:
+        if not outcome.was_requested:
             self._turns.give_back(host)
         self._ended(host)
 
@@ -226,9 +226,9 @@ class Scheduler:
                 await self._wake.wait()
 
     async def _pause_until(self, moment: float | None) -> None:
-        """Wait for an event or a moment, at most for the longest wait."""
-        wait = _LONGEST_WAIT if moment is None else moment - self._clock()
-        await self._pause(min(max(wait, 0.001), _LONGEST_WAIT))
+        """Wait for an event or a moment, at most for the longest pause."""
+        wait = _LONGEST_PAUSE if moment is None else moment - self._clock()
+        await self._pause(min(max(wait, 0.001), _LONGEST_PAUSE))
 
 
 class SendTimes:

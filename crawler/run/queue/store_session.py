@@ -120,7 +120,7 @@ class StoreSession:
             leases.pace(connection, *pace, self._worker)
             self._count(connection)
             lost = leases.renew(connection, self._worker, list(loaded), now + LEASE_SECONDS)
-            found = leases.lease(
+            hosts = leases.lease(
                 connection,
                 self._worker,
                 now=now,
@@ -131,11 +131,11 @@ class StoreSession:
                 level_by_level=self._level_by_level,
                 crowd=crowd,
             )
-        names = {host.name for host in found}
-        given = names if self._wants_hosts else set()
-        self._wants_hosts = self._wants_hosts and not found
-        self._forget(lost | given | {host.name for host in found if host.taken_over})
-        return Leased(found, lost - names)
+        names = {host.name for host in hosts}
+        granted = names if self._wants_hosts else set()
+        self._wants_hosts = self._wants_hosts and not hosts
+        self._forget(lost | granted | {host.name for host in hosts if host.taken_over})
+        return Leased(hosts, lost - names)
 
     @_on_writer
     def renew(self, now: float, names: list[str], pace: Pace) -> set[str]:

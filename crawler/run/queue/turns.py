@@ -14,8 +14,8 @@ from canonry.crawler.run.queue.politeness import (
     Politeness,
 )
 
-# The assumed longest way of a request to its host: in seconds, and as a part of the delay.
-_ON_ITS_WAY, _OF_THE_DELAY = 0.05, 0.2
+# The longest that a request is assumed to take to its host: in seconds, and as a part of the delay.
+_MAX_TRANSIT_SECONDS, _MAX_TRANSIT_SHARE = 0.05, 0.2
 _SHARES = 4  # shares of the slots, or fewer if there are fewer domains; a domain may use one
 _UNPARKED = 256  # parked hosts of an address that become ready at once
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
@@ -153,7 +153,7 @@ class Turns:
         return None
 
     def _has_share(self, in_flight: int) -> bool:
-        """Return True if a domain with so many requests in flight may get one more."""
+        """Return True if a domain with this many requests in flight may get one more."""
         domains = max(1, len(self._domains))  # the heap may still have one that was retired
         share = self._polite.slots // min(domains, _SHARES)
         return in_flight < max(share, self._per_host)
@@ -264,7 +264,7 @@ class Turns:
         answer, or from a little after the moment of sending if that is earlier.
         """
         delay = self._delay_of(name)
-        later = min(_ON_ITS_WAY, delay * _OF_THE_DELAY)
+        later = min(_MAX_TRANSIT_SECONDS, delay * _MAX_TRANSIT_SHARE)
         self.sent(name, min(now, self._sent.get(name, now) + later))
 
     def _delay_of(self, name: str) -> float:

@@ -72,9 +72,9 @@ def view(connection: Connection, asked: Asked) -> Growth:
     last = asked.now if is_running else newest.at
     end = min(float(until), last) if until else last
     start = end - SPANS[span] if SPANS[span] else first
-    found = samples.between(connection, start, end)
+    span_samples = samples.between(connection, start, end)
     if is_running and end == last:
-        found.append(now)
+        span_samples.append(now)
     outlook = None
     if is_running and end == last and (speed := speed_of(connection, now, job, asked)):
         left = time_left(now.queued, speed.done, speed.found)
@@ -85,31 +85,31 @@ def view(connection: Connection, asked: Asked) -> Growth:
     return Growth(
         span=span,
         spans=list(SPANS),
-        points=[_point(one) for one in _fewer(found)],
+        points=[_point(one) for one in _fewer(span_samples)],
         outlook=outlook,
         earlier=int(end) - half if half and start > first else None,
         later=int(end) + half if half and end < last else None,
     )
 
 
-def _fewer(found: list[StoreSample]) -> list[StoreSample]:
+def _fewer(span_samples: list[StoreSample]) -> list[StoreSample]:
     """Return few enough samples for a chart, evenly spaced, with the first and the last one."""
-    if len(found) <= _POINTS:
-        return found
-    width = (found[-1].at - found[0].at) / (_POINTS - 2)
-    by_slot = {int((one.at - found[0].at) / width): one for one in found[1:]}
-    return [found[0], *by_slot.values()]
+    if len(span_samples) <= _POINTS:
+        return span_samples
+    width = (span_samples[-1].at - span_samples[0].at) / (_POINTS - 2)
+    by_slot = {int((one.at - span_samples[0].at) / width): one for one in span_samples[1:]}
+    return [span_samples[0], *by_slot.values()]
 
 
-def _point(one: StoreSample) -> GrowthPoint:
+def _point(sample: StoreSample) -> GrowthPoint:
     return GrowthPoint(
-        at=iso(one.at) or "",
-        known=one.known,
-        fetched=one.fetched,
-        redirected=one.redirected,
-        spared=one.spared,
-        held=one.held,
-        failed=one.failed,
-        queued=one.queued,
-        merged_links=one.merged_links,
+        at=iso(sample.at) or "",
+        known=sample.known,
+        fetched=sample.fetched,
+        redirected=sample.redirected,
+        spared=sample.spared,
+        held=sample.held,
+        failed=sample.failed,
+        queued=sample.queued,
+        merged_links=sample.merged_links,
     )

@@ -28,18 +28,18 @@ class SeenKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 def view(connection: Connection, asked: Asked) -> SeenKeys:
     """Return the figures of the seen set."""
-    found = {name: number for name, _reason, number in counts.read(connection, "seen")}
-    passed, wrong = found.get("passed", 0), found.get("wrong", 0)
+    numbers = {name: number for name, _reason, number in counts.read(connection, "seen")}
+    passed, wrong = numbers.get("passed", 0), numbers.get("wrong", 0)
     return SeenKeys(
         keys=counts.total(connection, "urls"),  # each URL has one key
-        claims=found.get("claims", 0),
+        claims=numbers.get("claims", 0),
         new=passed + wrong,
         claims_per_second=_rate(connection, asked.now),
         false_positives=wrong,
         false_positive_rate=round(wrong / (passed + wrong), 6) if passed + wrong else None,
         false_positive_limit=ERROR_RATE,
-        filter_bytes=found.get("bits", 0) // 8,
-        filter_keys=found.get("keys", 0),
+        filter_bytes=numbers.get("bits", 0) // 8,
+        filter_keys=numbers.get("keys", 0),
     )
 
 

@@ -107,11 +107,11 @@ def rules(connection: Connection, asked: Asked) -> RuleListing:
     """
     if rule_id := asked.text("id"):
         try:
-            found = rule_store.find(connection, rule_id)
+            rule = rule_store.find(connection, rule_id)
         except StoreError as error:
             raise BadQuestionError(str(error)) from None
-        listed = rule_facts.of_host(connection, found.rewrite.host, _LISTED)
-        return replace(listed, chosen=rule_facts.report_on(connection, found))
+        listed = rule_facts.of_host(connection, rule.rewrite.host, _LISTED)
+        return replace(listed, chosen=rule_facts.report_on(connection, rule))
     most = asked.number("most", _LISTED, _MOST_RULES)
     if host := asked.text("host"):
         return rule_facts.of_host(connection, host, most)
@@ -138,8 +138,8 @@ def why(connection: Connection, asked: Asked) -> URLAnswer | NotAsked:
     url = asked.text("url")
     members = asked.number("members", MEMBERS, _MOST_MEMBERS)
     if not url and asked.text("row"):
-        found = known_url.url_of(connection, asked.number("row", 0, _LARGEST_ROW))
-        if found is None:
+        stored_url = known_url.url_of(connection, asked.number("row", 0, _LARGEST_ROW))
+        if stored_url is None:
             raise BadQuestionError("the store has no such row")
-        url = found
+        url = stored_url
     return ask(connection, url, asked.now, members=members) if url else NotAsked()

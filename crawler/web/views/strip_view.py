@@ -128,12 +128,12 @@ def _rounded(seconds: float | None) -> float | None:
 
 def _next_try(connection: Connection, now: float) -> NextTry | None:
     """Return the host that an idle crawl waits for."""
-    found = waits_for(connection, now)
-    if found is None:
+    wait = waits_for(connection, now)
+    if wait is None:
         return None
     return NextTry(
-        host=found.host,
-        at=iso(found.until) or "",
-        seconds=max(round(found.until - now, 1), 0.0),
-        reason=found.reason,
+        host=wait.host,
+        at=iso(wait.until) or "",
+        seconds=max(round(wait.until - now, 1), 0.0),
+        reason=wait.reason,
     )

@@ -70,8 +70,8 @@ def evidence(
         (
             evidence(SLASH, "candidate", 12, unknown=2),
             (
-                "It needs to know more: 12 pages are the same, but of 2 it is not known; of 1 it "
-                "need not be"
+                "It needs to know more: 12 pages are the same, but of 2 it is not known; "
+                "1 may stay unknown"
             ),
         ),
         (

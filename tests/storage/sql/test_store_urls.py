@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from canonry.storage import StoreURLError
-from canonry.storage.sql.engine import read_url, shown
+from canonry.storage.sql.engine import read_url, without_password
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_what_names_no_store_gets_a_message(given: str, said: str) -> None:
 def test_a_password_of_any_characters_is_hidden(secret: str, rest: str) -> None:
     """Where the URL is shown as it was given, and in the error for one that names no store."""
     given = f"postgresql://u:{secret}@{rest}"
-    assert "cret" not in shown(given)
+    assert "cret" not in without_password(given)
     if "@" in secret or "abc" in rest:
         with pytest.raises(StoreURLError, match=r"^(?!.*cret)store postgresql://u:\*\*\*@h"):
             read_url(given)
     else:
-        assert "cret" not in shown(read_url(given))
+        assert "cret" not in without_password(read_url(given))
 
 
 def test_a_word_is_a_path_if_there_is_such_a_file(
@@ -72,5 +72,5 @@ def test_a_word_is_a_path_if_there_is_such_a_file(
 
 
 def test_a_url_is_shown_as_it_was_given() -> None:
-    assert shown(read_url("postgresql://u:secret@h/x")) == "postgresql://u:***@h/x"
-    assert shown(read_url("x/y.db")) == "sqlite:///x/y.db"
+    assert without_password(read_url("postgresql://u:secret@h/x")) == "postgresql://u:***@h/x"
+    assert without_password(read_url("x/y.db")) == "sqlite:///x/y.db"

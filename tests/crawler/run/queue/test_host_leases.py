@@ -57,7 +57,7 @@ def test_a_stopped_worker_learns_what_others_have_recorded_meanwhile(
             page = Page(200, 0.1, "text/html", 1, digest, None, None, 0)
             [moved] = admit(worker.store, [f"{A}/p{n}"])
             redirect = Queued(moved.row, f"{A}/p{n}", 0, 0, 0)
-            first = Outcome(redirect, State.REDIRECTED, hops=(hop,))
+            first = Outcome(redirect, State.REDIRECTED, leads=(hop,))
             answer = asyncio.run(worker.session.record([first], LATER + n))
             end = Queued(answer.admissions[0][0].row, f"{A}/p{n}/", 0, 1, 0)
             last = Outcome(end, State.FETCHED, page=page)
@@ -80,7 +80,7 @@ def test_the_target_of_a_late_redirect_is_not_requested_sooner(tmp_path: Path) -
     with leasing_workers(tmp_path, "a") as (one, other):
         [[asked, *_, target]] = [host.urls for host in lease(one.store, now=NOW)]
         hop = Hop("redirect", 301, candidate(target.url))
-        redirect = Outcome(asked, State.REDIRECTED, hops=(hop,))
+        redirect = Outcome(asked, State.REDIRECTED, leads=(hop,))
         page = Page(200, 0.1, "text/html", 1, bytes(16), None, None, 0)
         asyncio.run(other.session.record([Outcome(asked, State.FETCHED, page=page)], NOW))
         assert asyncio.run(one.session.record([redirect], LATER)).promoted == {}
