@@ -29,36 +29,38 @@ def fill(store_url: str, count: int) -> None:
             "VALUES (1, 'h.example', 0, 0, 0)"
         )
         for start in range(1, count + 1, _STEP):
-            rows = range(start, min(start + _STEP, count + 1))
-            write(connection, make, rows)
+            url_ids = range(start, min(start + _STEP, count + 1))
+            write(connection, make, url_ids)
     store.close()
 
 
-def write(connection: Any, make: canonry.Canonicalizer, rows: range) -> None:  # noqa: ANN401
-    """Write the URLs of some rows."""
+def write(connection: Any, make: canonry.Canonicalizer, url_ids: range) -> None:  # noqa: ANN401
+    """Write the URLs of some ids."""
     of_urls, of_keys, of_pages, edges = [], [], [], []
-    for row in rows:
-        kind = row % 10 if row % 10 in {1, 2, 3} else 0
-        page = row - kind
+    for url_id in url_ids:
+        kind = url_id % 10 if url_id % 10 in {1, 2, 3} else 0
+        page = url_id - kind
         url = f"https://h.example/section/{page % 97}/a-page-of-the-site-{page}"
-        url += ("", "/old", "/", "?print=1")[kind] if page else f"/first{row}"
+        url += ("", "/old", "/", "?print=1")[kind] if page else f"/first{url_id}"
         kind = kind if page else 0
         state = (State.FETCHED, State.REDIRECTED, State.HELD, State.FETCHED)[kind]
         reason = "learned" if kind == 2 else None
         of_urls.append(
-            (row, tail_of(url, "h.example"), 1, int(state), reason, 1, 0, 0, 1.0, 1.0, 0)
+            (url_id, tail_of(url, "h.example"), 1, int(state), reason, 1, 0, 0, 1.0, 1.0, 0)
         )
-        of_keys.append((make(url).key, row))
+        of_keys.append((make(url).key, url_id))
         if kind in {0, 3}:
             named = None if kind == 0 else f"https://h.example/section/{page % 97}/"
             named = named and f"{named}a-page-of-the-site-{page}"
-            body = make.key_of(str(row))
-            of_pages.append((row, 200, 1e9, 0.1, "text/html", 9000, body, f"Page {page}", named, 9))
+            body = make.key_of(str(url_id))
+            of_pages.append(
+                (url_id, 200, 1e9, 0.1, "text/html", 9000, body, f"Page {page}", named, 9)
+            )
         if kind:
             name = ("", "redirect", "rule", "canonical")[kind]
             target = f"https://h.example/section/{page % 97}/a-page-of-the-site-{page}"
             code = (0, 301, 0, 200)[kind]
-            edges.append((row, row, page, name, code, target, 1e9, 1e9, 1))
+            edges.append((url_id, url_id, page, name, code, target, 1e9, 1e9, 1))
     names = [
         "id",
         "tail",

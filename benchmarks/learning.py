@@ -23,7 +23,7 @@ from support.simweb.webmatter import MATTERS
 from canonry.canon import Canonicalizer, InvalidURL, LearnedRule
 from canonry.canon.learned import Rewrite, act, to_fields
 from canonry.canon.syntax import Parts
-from canonry.crawler.files import redirect_logs
+from canonry.crawler.files import captures
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.decision import decide, needed_for
 from canonry.crawler.learn.learned_site import LearnedSite
@@ -208,11 +208,11 @@ def _read(path: str) -> Pairs:
     """Return the permanent redirects of a corpus between different identities."""
     found = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        for pair in redirect_logs.read(line.partition("\t")[2] for line in file):
-            if pair.status == "301" and pair.new:
+        for pair in captures.read(line.partition("\t")[2] for line in file):
+            if pair.status == "301" and pair.redirect:
                 try:
-                    old = _WEB.identity(pair.old)
-                    new = _WEB.identity(pair.new, old)
+                    old = _WEB.identity(pair.url)
+                    new = _WEB.identity(pair.redirect, old)
                 except InvalidURL:
                     continue
                 if old != new:
@@ -230,10 +230,8 @@ def real(pairs: Pairs) -> dict[str, Any]:
         chosen = [pair for pair in pairs if _half(pair[0]) == place]
         random.Random(3).shuffle(chosen)
         train, test = chosen[::2], chosen[1::2]
-        given = (
-            redirect_logs.LoggedRedirect(n, old, new, "301") for n, (old, new) in enumerate(train)
-        )
-        candidates = mine.mine(given, _WEB).rules
+        given = (captures.Capture(n, old, "301", new) for n, (old, new) in enumerate(train))
+        candidates = [mine.as_learned(rule) for rule in mine.mine(given, _WEB).rules]
         sure = [rule for rule in candidates if _would_be_active(rule)]
         print(f"{name}: {len(train):,} redirects to learn from, {len(test):,} to predict")
         for what, rules in (

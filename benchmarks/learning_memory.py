@@ -172,9 +172,9 @@ class _Recorded:
         """Record that a URL redirects to another, and that one's page."""
         self._now += 1.0
         source, to = ((found, _MAKE(found)) for found in (url, target))
-        row = self.store.admit([_candidate(*source)], self._now)[0].row
-        hop = Hop("redirect", 301, _candidate(*to)._replace(hops=1, source=row))
-        self._write([Outcome(Queued(row, url, 1, 0, 0), State.REDIRECTED, leads=(hop,))])
+        url_id = self.store.admit([_candidate(*source)], self._now)[0].url_id
+        hop = Hop("redirect", 301, _candidate(*to)._replace(hops=1, source=url_id))
+        self._write([Outcome(Queued(url_id, url, 1, 0, 0), State.REDIRECTED, leads=(hop,))])
         self.record([(target, target.encode())])
 
     def active(self) -> list[LearnedRule]:
@@ -190,7 +190,7 @@ class _Recorded:
         return self._write(
             [
                 Outcome(
-                    Queued(one.row, url, 1, 0, 0),
+                    Queued(one.url_id, url, 1, 0, 0),
                     State.FETCHED,
                     page=_page(body),
                     blocks=blocks_of(body, "text/html"),

@@ -304,7 +304,7 @@ def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> 
     delays = rng.choice([0, 1, 5, 10, 30], hosts, p=[0.8, 0.1, 0.05, 0.04, 0.01]).tolist()
     waits = rng.choice([0, 60, 600, 3_600], hosts, p=[0.9, 0.05, 0.03, 0.02]).tolist()
     rows = [
-        {"row": n + 1, "delay": float(delay) or None, "ready": _NOW + wait if wait else 0.0}
+        {"id": n + 1, "delay": float(delay) or None, "ready": _NOW + wait if wait else 0.0}
         for n, (delay, wait) in enumerate(zip(delays, waits, strict=True))
     ]
     table = schema.hosts
@@ -313,7 +313,7 @@ def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> 
             "UPDATE hosts SET delay = ?, ready_at = ? WHERE id = ?"
             if connection.dialect.name == "sqlite"
             else "UPDATE hosts SET delay = %s, ready_at = %s WHERE id = %s",
-            [(one["delay"], one["ready"], one["row"]) for one in part],
+            [(one["delay"], one["ready"], one["id"]) for one in part],
         )
     connection.execute(
         update(table)
@@ -334,7 +334,7 @@ def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> 
     query = (
         "UPDATE url_rows SET reason = 'timeout', attempts = 1, due = {} WHERE state = 0 AND id IN "
     )
-    retried = [int(row) for row in rng.integers(1, 100_000, 5_000)]
+    retried = [int(url_id) for url_id in rng.integers(1, 100_000, 5_000)]
     for part in _parts(retried, 500):
         connection.exec_driver_sql(query.format(_NOW + 900) + f"({', '.join(map(str, part))})")
 

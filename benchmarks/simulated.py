@@ -15,10 +15,10 @@ from support.simweb import webjudge, webstore
 from support.simweb.web import Spec
 from support.simweb.webserver import Serving, ServingError, served
 
-_SETTINGS = "[crawl]\nrequests_per_host = 4\n[fetch]\nretries = 0\n"
+SETTINGS = "[crawl]\nrequests_per_host = 4\n[fetch]\nretries = 0\n"
 _MOST = 2500  # URLs of a host: the press web shows fresh links without end
-_ENDLESS = f"[traps]\nmax_per_host = {_MOST}\n"
-_FLUSHED = 1.2  # seconds after which a log is complete
+ENDLESS = f"[traps]\nmax_per_host = {_MOST}\n"
+FLUSHED = 1.2  # seconds after which a log is complete
 
 
 class Crawled(NamedTuple):
@@ -68,11 +68,11 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
         folder = Path(name)
         with served(spec, folder) as serving:
             start = time.perf_counter()
-            settings = _SETTINGS + _ENDLESS * spec.press
+            settings = SETTINGS + ENDLESS * spec.press
             (folder / "settings.toml").write_text(settings, encoding="utf-8")
-            notices, finished = _run(serving, folder, word, 60 * minutes)
+            notices, finished = run(serving, folder, [word], 60 * minutes)
             seconds = time.perf_counter() - start
-            time.sleep(_FLUSHED)
+            time.sleep(FLUSHED)
         with serving.log_file.open(encoding="utf-8") as log:
             tallies = webjudge.judge_log(log)
         turns = {tally.site.home: tally.fetches for tally in tallies}
@@ -83,9 +83,11 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
     return Crawled(tallies, decided, seconds, finished, limited)
 
 
-def _run(serving: Serving, folder: Path, word: str, seconds: float) -> tuple[str, bool]:
+def run(
+    serving: Serving, folder: Path, words_for_it: list[str], seconds: float
+) -> tuple[str, bool]:
     """Run the command; return what it told people, and whether it came to an end by itself."""
-    words = [sys.executable, "-m", "canonry", "crawl", *serving.seeds, word, "--json"]
+    words = [sys.executable, "-m", "canonry", "crawl", *serving.seeds, *words_for_it, "--json"]
     words += [
         "--store",
         f"sqlite:///{folder / 'store.db'}",
@@ -168,7 +170,7 @@ def serve(spec: Spec, port: int, folder: Path, wait: Callable[[], object] = sign
                 print(f"log: {log}; judge it with --judge {log}", flush=True)
                 wait()
             except KeyboardInterrupt:
-                time.sleep(_FLUSHED)
+                time.sleep(FLUSHED)
     except ServingError as error:
         raise SystemExit(str(error)) from None
     except KeyboardInterrupt:

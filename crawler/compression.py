@@ -6,8 +6,7 @@ import lzma
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
+from contextlib import contextmanager
 from types import ModuleType
 from typing import IO, Any
 
@@ -98,22 +97,6 @@ class Stream(io.RawIOBase):
         part = self.read1(len(buffer))
         buffer[: len(part)] = part
         return len(part)
-
-
-def is_stream(source: str) -> bool:
-    """Return True for a source that can be read only once: standard input, a pipe, a device."""
-    return source == "-" or (Path(source).exists() and not Path(source).is_file())
-
-
-def opened(source: str) -> AbstractContextManager[IO[bytes]]:
-    """Open a file; ``-`` is standard input.
-
-    Standard input gets its own file object, which is left open, as a reading thread may hold the
-    lock of `sys.stdin`.
-    """
-    if source == "-":
-        return nullcontext(open(0, "rb", closefd=False))
-    return Path(source).open("rb")
 
 
 def decompressed(file: IO[bytes]) -> Stream:

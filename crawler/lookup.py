@@ -9,7 +9,7 @@ from canonry.canon import Canonical, Canonicalizer, Change, InvalidURL, Policy, 
 from canonry.canon.syntax import to_text
 from canonry.crawler.learn.rules.rule_store import active_in
 from canonry.storage.clusters.equivalences import Alias, EquivalenceClass, Equivalences
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 
 _REASONS = {
     "redirect": "It redirects there for good (HTTP status {status}).",
@@ -78,15 +78,15 @@ class Lookup:
         )
 
     def _end(self, canonical: Canonical) -> tuple[str, EquivalenceClass | None]:
-        """Return the identity that a URL leads to, and the class of its own row, if it has one."""
+        """Return the identity that a URL leads to, and the class of its own key's URL, if any."""
         by_rules = self._learned.follow(canonical.identity).identity
         for key in dict.fromkeys((canonical.key, self._plain.key_of(by_rules))):
-            for row in rows_of_keys(self._connection, [key]).values():
-                seen = self._equivalences.representative(row)
+            for url_id in url_ids_of_keys(self._connection, [key]).values():
+                seen = self._equivalences.representative(url_id)
                 if seen.steps:
                     end = self._plain.identity(seen.url)
-                    of_own_row = seen if key == canonical.key else None
-                    return self._learned.follow(end).identity, of_own_row
+                    of_own_key = seen if key == canonical.key else None
+                    return self._learned.follow(end).identity, of_own_key
         return by_rules, None
 
 

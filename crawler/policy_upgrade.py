@@ -130,18 +130,18 @@ def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
                 connection, names, in_force.change_all, in_force.rewrite_all_held, time.time()
             )
             done |= names
-    for rows in _held_by_nothing(connection):
-        release(connection, rows)
+    for url_ids in _held_by_nothing(connection):
+        release(connection, url_ids)
     rule_rows.advance(connection)
 
 
 def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:
-    """Yield the rows of URLs that are held by a rule, but have no alias to another row any more."""
+    """Yield the ids of URLs that are held by a rule, but have no alias to another any more."""
     leads = select(aliases.c.id).where(aliases.c.from_id == urls.c.id, aliases.c.kind == "rule")
     query = select(urls.c.id).where(urls.c.state == State.HELD, urls.c.reason == LEARNED)
     query = query.where(~leads.exists()).limit(10_000)
-    while rows := list(connection.scalars(query)):
-        yield rows
+    while url_ids := list(connection.scalars(query)):
+        yield url_ids
 
 
 @contextmanager

@@ -39,11 +39,11 @@ class Candidate(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """The answer for a candidate: the row of the URL that has its key."""
+    """The answer for a candidate: the id of the URL that has its key."""
 
-    row: int
+    url_id: int
     new: bool  # True for exactly one claim of the key, ever
-    replaces: int | None = None  # the row that left the queue because this URL represents it now
+    replaces: int | None = None  # the URL that left the queue because this one represents it
 
 
 class Hop(NamedTuple):
@@ -97,7 +97,7 @@ class RefusedLink(NamedTuple):
 class Queued(NamedTuple):
     """A URL to fetch."""
 
-    row: int
+    url_id: int
     url: str
     depth: int
     hops: int
@@ -136,9 +136,9 @@ class Outcome(NamedTuple):
     blocks: bytes | None = None  # of text, of a page that answered 200; None: it is no text
 
     @property
-    def row(self) -> int:
-        """The row of the URL that was visited."""
-        return self.queued.row
+    def url_id(self) -> int:
+        """The id of the URL that was visited."""
+        return self.queued.url_id
 
 
 class LeasedHost(NamedTuple):

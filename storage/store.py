@@ -175,15 +175,15 @@ class Store:
                     connection.info[_COMPARED] = self._has_reconnected = True
             yield connection
 
-    def confirm_rows(self, connection: Connection, leased: Iterable[Queued]) -> None:
-        """Check that rows which were leased still have their URLs, before outcomes are recorded.
+    def confirm_url_ids(self, connection: Connection, leased: Iterable[Queued]) -> None:
+        """Check that the ids of leased URLs are still theirs, before outcomes are recorded.
 
         This is only needed after a reconnect.
 
         Raises:
             StoreRewoundError: if one of them is missing, or belongs to another URL.
         """
-        known = {url.row: url.url for url in leased} if self._has_reconnected else {}
+        known = {url.url_id: url.url for url in leased} if self._has_reconnected else {}
         if known != dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", list(known))):
             with naming(self._engine):
                 self._raise_rewound()
@@ -291,7 +291,7 @@ class Store:
         first = acknowledge(connection, outcomes, now)
         anew = fetched_anew(connection, outcomes) if again else set()
         recorded = [
-            RecordedOutcome(outcome, admitted, late=not (is_first or outcome.row in anew))
+            RecordedOutcome(outcome, admitted, late=not (is_first or outcome.url_id in anew))
             for outcome, admitted, is_first in zip(outcomes, admissions, first, strict=True)
         ]
         write_answers(connection, recorded, now, has_rules=self.rules is not None)

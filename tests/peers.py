@@ -57,6 +57,7 @@ PEERS = (
     Peer(
         "sql", "duckdb==1.4.0", _SQL, ("pyarrow==20.0.0", "datasette==0.65.1", "sqlite-utils==3.38")
     ),
+    Peer("ray", "ray[data]", "tests/crawler/adapters/test_ray.py", ("pyarrow",)),
     Peer("frames", "polars", _FRAMES, ("pyarrow", "pandas")),
     Peer("frames", "polars==1.30.0", _FRAMES, ("pyarrow==20.0.0", "pandas==2.2.3")),
 )

@@ -53,7 +53,7 @@ class ClaimedURLs:
         self._notify = notify
         self._store = opening.open_store(store, self._make.policy, notify)
         self._store.rules = StoredRules(self._make)
-        self._rows: dict[str, Queued] = {}  # by URL: those handed out by this object
+        self._queued_by_url: dict[str, Queued] = {}  # by URL: those handed out by this object
 
     def __enter__(self) -> Self:
         """Return the object."""
@@ -76,7 +76,7 @@ class ClaimedURLs:
             found_on: the URL of the page that they stand on.
         """
         found = [one for one in self._make.many(urls, found_on) if self._is_usable(one)]
-        source = self._rows.get(found_on or "")
+        source = self._queued_by_url.get(found_on or "")
         given = [self._candidate(one, source) for one in found if isinstance(one, Canonical)]
         answers = self._store.admit(given, time.time())
         return self._handed_out(given, answers)
@@ -87,19 +87,19 @@ class ClaimedURLs:
         Args:
             limit: the largest number of URLs.
         """
-        our_rows = [queued.row for queued in self._rows.values()]
+        our_ids = [queued.url_id for queued in self._queued_by_url.values()]
         query = (
             select(url_rows.c.id, url_rows.c.url, url_rows.c.depth, url_rows.c.hops)
             .where(url_rows.c.state == State.QUEUED)
             .order_by(url_rows.c.id)
-            .limit(limit + len(our_rows))
+            .limit(limit + len(our_ids))
         )
         with self._store.leasing() as connection:
             rows = connection.execute(query).all()
-        ours = set(our_rows)
-        some = [Queued(row, url, depth, hops, 0) for row, url, depth, hops in rows]
-        new = [queued for queued in some if queued.row not in ours][:limit]
-        self._rows |= {queued.url: queued for queued in new}
+        ours = set(our_ids)
+        some = [Queued(url_id, url, depth, hops, 0) for url_id, url, depth, hops in rows]
+        new = [queued for queued in some if queued.url_id not in ours][:limit]
+        self._queued_by_url |= {queued.url: queued for queued in new}
         return [queued.url for queued in new]
 
     def finish(
@@ -128,7 +128,7 @@ class ClaimedURLs:
         Raises:
             ValueError: the URL was not handed out here, or is finished already.
         """
-        queued = self._rows.get(url)
+        queued = self._queued_by_url.get(url)
         if queued is None:
             raise ValueError(f"{redact(url)}: not handed out here, or finished already")
         target = None
@@ -137,7 +137,7 @@ class ClaimedURLs:
         if isinstance(target, Canonical) and self._is_usable(target):
             if target.key == self._make(url).key and target.url != url:
                 # The target is the same resource under another URL, which has to be requested.
-                self._rows[target.url] = self._rows.pop(url)
+                self._queued_by_url[target.url] = self._queued_by_url.pop(url)
                 return [target.url]
             hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
             outcome = Outcome(queued, State.REDIRECTED, leads=hops)
@@ -149,7 +149,7 @@ class ClaimedURLs:
             page = Page(status, 0.0, content_type, len(body), digest, title, None, 0)
             outcome = Outcome(queued, State.FETCHED, page=page)
         [answers] = self._store.record([outcome], time.time())
-        del self._rows[url]
+        del self._queued_by_url[url]
         return self._handed_out([hop.target for hop in outcome.leads], answers)
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class ClaimedURLs:
 
     @staticmethod
     def _candidate(found: Canonical, source: Queued | None, hops: int = 0) -> Candidate:
-        """Return the row with which a URL is claimed."""
+        """Return the candidate with which a URL is claimed."""
         return Candidate(
             url=found.url,
             spelling=found.url,
@@ -173,12 +173,14 @@ class ClaimedURLs:
             host=host_of(found.url),
             depth=0 if source is None else source.depth + (not hops),
             hops=0 if source is None else (source.hops + 1) * hops,
-            source=None if source is None else source.row,
+            source=None if source is None else source.url_id,
             listed=source is None,
         )
 
     def _handed_out(self, given: list[Candidate], answers: list[Admission]) -> list[str]:
-        """Remember the rows of new URLs, and return these URLs."""
+        """Remember the ids of new URLs, and return these URLs."""
         new = [(one, answer) for one, answer in zip(given, answers, strict=True) if answer.new]
-        self._rows |= {one.url: Queued(to.row, one.url, one.depth, one.hops, 0) for one, to in new}
+        self._queued_by_url |= {
+            one.url: Queued(to.url_id, one.url, one.depth, one.hops, 0) for one, to in new
+        }
         return [one.url for one, _ in new]

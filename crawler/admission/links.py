@@ -139,7 +139,7 @@ class LinkFinder:
         """Return a link as a candidate, or as a refused link if no crawl can fetch it."""
         try:
             candidate = self._url_filter.candidate(
-                reference, base, depth=queued.depth + 1, hops=0, source=queued.row
+                reference, base, depth=queued.depth + 1, hops=0, source=queued.url_id
             )
         except InvalidURL as error:
             if _is_no_page(reference):

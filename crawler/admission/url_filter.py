@@ -88,7 +88,7 @@ class URLFilter:
             base: the URL that it is relative to.
             depth: number of links from a seed.
             hops: number of redirects in a row that led to it.
-            source: the row of the URL that named it.
+            source: the id of the URL that named it.
 
         Returns:
             A candidate, held if it is beyond a limit; `HoldReason.SCHEME` for a URL that no crawl

@@ -78,18 +78,21 @@ class Claims:
             for spelling, canonical in entries
         ]
         claims = self._store.admit_in(self._connection, candidates, time.time())
-        led = self._known.of_many({claim.row for claim in claims})
-        ends = {row: led[row].row if row in led else row for row in {c.row for c in claims}}
-        new = {claim.row for claim in claims if claim.new} & set(ends.values())
+        led = self._known.of_many({claim.url_id for claim in claims})
+        ends = {
+            url_id: led[url_id].url_id if url_id in led else url_id
+            for url_id in {c.url_id for c in claims}
+        }
+        new = {claim.url_id for claim in claims if claim.new} & set(ends.values())
         first_spellings = spellings(self._connection, set(ends.values()) - new)
         repeats: list[Repeat | None] = []
         for (spelling, _), claim in zip(entries, claims, strict=True):
-            end = ends[claim.row]
+            end = ends[claim.url_id]
             if end in new and end not in first_spellings:
                 first_spellings[end] = spelling  # the first of all that lead there
                 repeats.append(None)
                 continue
-            steps = led[claim.row].steps if claim.row in led else ()
+            steps = led[claim.url_id].steps if claim.url_id in led else ()
             ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
             rules = " + ".join(ways) or self._store.merging_rules(spelling, first_spellings[end])
             repeats.append(Repeat(first_spellings[end], rules))

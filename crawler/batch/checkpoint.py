@@ -17,8 +17,9 @@ import msgspec
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.largest import Numerous
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import Copied, gz, is_stream, opened
+from canonry.crawler.compression import Copied, gz
 from canonry.crawler.files import output
+from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
 _VERSION = 6  # of the files in the folder
@@ -259,7 +260,7 @@ def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:
     """
     if seen is None and plan.seen is not None:
         seen = plan.seen.state.id
-    stats = [(file, (s := Path(file).stat()).st_size, s.st_mtime_ns) for file in plan.files]
+    stats = [(file, *version_of(file)) for file in plan.files]
     rules = plan.canonicalizer.rules
     asked = (
         plan.canonicalizer.policy.fingerprint,

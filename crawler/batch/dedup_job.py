@@ -4,17 +4,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, NamedTuple
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch.key_set import is_compiled
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import is_stream, opened
 from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile
+from canonry.crawler.locations import is_remote, is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
 
@@ -63,23 +62,28 @@ class Job(NamedTuple):
                 if getattr(self, name):
                     option = name.replace("_", "-")
                     raise SettingsError(f"--{option} and --store: {reason}")
-        if self.engine == "spark":
+        if self.engine != "local":
             for name in ("report", "groups", "resume", "store", "map", "seen", "keep_rows"):
                 if getattr(self, name):
                     option = name.replace("_", "-")
-                    raise SettingsError(f"--{option}: not with --engine spark; leave one out")
+                    raise SettingsError(
+                        f"--{option}: not with --engine {self.engine}; leave one out"
+                    )
             if self.reads_streams:
-                raise SettingsError("--engine spark needs files that all its machines can read")
-        has_place = self.out is not None or self.seen_only
+                raise SettingsError(f"--engine {self.engine} needs files, which can be read twice")
+        has_place = self.seen_only or not (self.out is None or is_remote(self.out))
         if self.resume and (not has_place or self.reads_streams):
             raise SettingsError(
-                "--resume needs input files, which can be read again, and -o or --seen-only"
+                "--resume needs input files, which can be read again, and --seen-only or -o with a "
+                "file on this machine"
             )
 
     def _check_seen(self) -> None:
         """Refuse options that make no sense with a file of keys, or without one."""
         if self.seen_only and self.seen is None:
             raise SettingsError("--seen-only: name the file of keys with --seen FILE")
+        if self.seen is not None and is_remote(self.seen):
+            raise SettingsError(f"--seen {self.seen}: name a file on this machine")
         if self.seen_only and (
             self.out is not None or self.output_format or self.contents != "url"
         ):
@@ -133,9 +137,12 @@ def bytes_to_read(job: Job) -> int | None:
     Files are read a second time for groups, and if keys do not fit into memory, which is not known
     in advance. Spark reads the files on other machines.
     """
-    if job.reads_streams or job.engine == "spark":
+    if job.reads_streams or job.engine != "local":
         return None
-    size = sum(Path(file).stat().st_size for file in job.files)
+    sizes = [version_of(file)[0] for file in job.files]
+    if None in sizes:
+        return None
+    size = sum(filter(None, sizes))
     is_one_pass = is_compiled and not (job.groups or job.resume)
     return size if job.store is not None or is_one_pass else 2 * size
 

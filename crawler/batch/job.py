@@ -21,14 +21,15 @@ from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
-from canonry.crawler.batch.spark.java import session
+from canonry.crawler.batch.spark.sessions import sail_session, spark_session
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import FAULTS, is_stream
+from canonry.crawler.compression import FAULTS
 from canonry.crawler.files import blocks, output, tables
 from canonry.crawler.files.blocks import BlockSpool
 from canonry.crawler.files.formats import FoundFormat
 from canonry.crawler.files.line_formats import among
 from canonry.crawler.key_files.seen_file import SeenFile, extending
+from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.settings import SettingsError
 
 _MOST_LOOKED_AT = 1_000  # files whose format is reported
@@ -101,7 +102,7 @@ def run(
         mapped=job.map is not None,
         groups=job.groups is not None,
     )
-    if job.engine == "spark":
+    if job.engine != "local":
         return _on_cluster(job, plan)
     if job.store is None:
         return _local(job, plan)
@@ -190,6 +191,7 @@ def _check_read(summary: Summary) -> Summary:
 
 def _on_cluster(job: Job, plan: Plan) -> Summary:
     """Do a job on a cluster, or by Spark on this machine."""
+    session = sail_session if job.engine == "sail" else spark_session
     output_format = job.output_format or tables.format_of(job.out)
     if job.out is not None and output_format == "parquet":
         if cluster.is_foreign(job.out):
@@ -206,7 +208,7 @@ def _workplace_beside(job: Job) -> str | None:
         return job.seen
     if job.out is None or job.reads_streams:
         return None
-    return None if output.is_special(job.out) else job.out
+    return None if output.is_special(job.out) or is_remote(job.out) else job.out
 
 
 def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> results.Results:

@@ -9,7 +9,7 @@ from typing import IO, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from canonry.crawler.compression import FAULTS, Stream, decompressed, is_stream, opened, write_all
+from canonry.crawler.compression import FAULTS, Stream, decompressed, write_all
 from canonry.crawler.files.formats import (
     ANY,
     HEAD,
@@ -37,6 +37,7 @@ from canonry.crawler.files.line_streams import (
 from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
 from canonry.crawler.files.rows.parquet_table import as_stream, of_stream, parquet_rows
 from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.locations import is_stream, opened
 
 _T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
@@ -85,14 +86,21 @@ def read(
                 position = 0
                 arrives = arrivals(file) if is_stream(source) else None
                 for data, refused, rows in ahead(_of_file(file, input_format, arrives)):
-                    block = Block(source, number, data, _size(data), refused, rows)
+                    block = block_of(source, number, data, refused, rows)
                     yield block
                     number += block.size
                     if not is_stream(source):
                         position, before = max(file.tell(), position), position
                         advance(position - before)
         except FAULTS as error:
-            yield _cut(source, number - 1, error)
+            yield cut_off(source, number - 1, error)
+
+
+def block_of(
+    source: str, first: int, data: bytes, refused: Mapping[int, str], rows: Rows | None = None
+) -> Block:
+    """Return a block of lines."""
+    return Block(source, first, data, _size(data), refused, rows)
 
 
 def _size(data: bytes) -> int:
@@ -125,14 +133,14 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
             with opened(source) as file:
                 stream = in_utf8(decompressed(file), looked_at=1)
                 for data, refused in line_blocks(stream, never):
-                    block = Block(source, number, data, _size(data), refused)
+                    block = block_of(source, number, data, refused)
                     yield from lines_of([block])
                     number += block.size
         except FAULTS as error:
-            yield _cut(source, number - 1, error)
+            yield cut_off(source, number - 1, error)
 
 
-def _cut(source: str, number: int, error: BaseException) -> Cut:
+def cut_off(source: str, number: int, error: BaseException) -> Cut:
     """Return where a source breaks off, with a short printable reason."""
     said = getattr(error, "strerror", None) or str(error)
     reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
@@ -150,13 +158,13 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
 
 
 # Lines, the reasons of refused ones, and the rows that the lines come from.
-_Some = tuple[bytes, Mapping[int, str], Rows | None]
+Some = tuple[bytes, Mapping[int, str], Rows | None]
 _NONE: Mapping[int, str] = {}
 
 
 def _of_file(
     file: IO[bytes], input_format: InputFormat, arrives: Arrived | None = None
-) -> Iterator[_Some]:
+) -> Iterator[Some]:
     """Yield the URLs of a file of any format."""
     stream = decompressed(file)
     arrives = arrives if stream.source is file else None  # not for compressed streams
@@ -171,7 +179,7 @@ def _of_file(
         elif file_format.name == "csv" and file_format.delimiter.isascii():
             yield from _without_rows(_of_rows(_row_blocks(file_format, stream, arrives)))
         else:
-            yield from _of_records(reads.read(stream, file_format.column))
+            yield from of_records(reads.read(stream, file_format.column))
         return
     picks = reads.pick(first_line(head), file_format.column)
     blocks = line_blocks(stream, arrives)
@@ -179,7 +187,7 @@ def _of_file(
         yield from ((data, refused, None) for data, refused in blocks)
         return
     kept = file_format.name if input_format.keep_rows else None
-    yield from _picked(blocks, picks, kept)
+    yield from picked(blocks, picks, kept)
 
 
 def _row_blocks(
@@ -195,7 +203,7 @@ def _row_blocks(
     )
 
 
-def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
+def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[Some]:
     """Yield the URLs of rows, together with the rows."""
     for values, rows in blocks:
         if isinstance(values, bytes):
@@ -205,14 +213,14 @@ def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[_Some]:
         yield b"\n".join(lines), refused, rows
 
 
-def _without_rows(blocks: Iterable[_Some]) -> Iterator[_Some]:
+def _without_rows(blocks: Iterable[Some]) -> Iterator[Some]:
     """Yield the URLs of rows without the rows; skip a header without rows."""
     for data, refused, rows in blocks:
         if rows is None or rows.data:
             yield data, refused, None
 
 
-def _picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) -> Iterator[_Some]:
+def picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) -> Iterator[Some]:
     """Yield the URL of each line; a first line of column names becomes a blank one.
 
     With the name of a format, the lines are kept as rows.
@@ -235,7 +243,7 @@ def _picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) ->
         yield b"\n".join(urls), {**refused, **cut}, rows
 
 
-def _of_records(records: Iterator[bytes | None]) -> Iterator[_Some]:
+def of_records(records: Iterator[bytes | None]) -> Iterator[Some]:
     """Yield the URLs of records; those before a fault are yielded before it is raised."""
     values: list[bytes | None] = []
     size, fault = 0, None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from canonry.canon.syntax import to_text
 from canonry.crawler.files.line_streams import Cut
+from canonry.crawler.locations import files_at, is_remote
 from canonry.crawler.settings import SettingsError
 
 _STDIN = "standard input"
@@ -15,7 +16,7 @@ _STDIN = "standard input"
 def expand(arguments: Sequence[str]) -> list[str]:
     """Return the files that arguments name, including those in folders, at any depth, and patterns.
 
-    Pipes and devices are files, too.
+    Pipes and devices are files, too, and so are URLs such as ``s3://bucket/key``.
 
     Hidden files are left out. The files of a folder or a pattern are in the order of their names.
 
@@ -24,6 +25,9 @@ def expand(arguments: Sequence[str]) -> list[str]:
     """
     files: list[str] = []
     for name in arguments:
+        if is_remote(name):
+            files += _remote(name)
+            continue
         path = Path(name)
         if name == "-" or (path.exists() and not path.is_dir()):
             files.append(name)
@@ -38,6 +42,18 @@ def expand(arguments: Sequence[str]) -> list[str]:
             reason = "no file in it" if path.is_dir() else "there is no such file"
             raise SettingsError(f"{name}: {reason}")
         files += more
+    return files
+
+
+def _remote(name: str) -> list[str]:
+    """Return the remote files that a URL names."""
+    try:
+        found = files_at(name)
+    except FileNotFoundError:
+        found = []
+    files = [file for file in found if not file.rpartition("/")[2].startswith((".", "_"))]
+    if not files:
+        raise SettingsError(f"{name}: there is no such file")
     return files
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from canonry.crawler.compression import gzip_member, naming_file, write_all
+from canonry.crawler.locations import is_remote, written
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 
@@ -29,6 +30,10 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
     directly.
     """
     target = Path(path)
+    if is_remote(path):
+        with written(path) as file, _compressing(file, target.suffix) as compressed:
+            yield compressed
+        return
     if is_special(path):
         with (
             naming_file(path),

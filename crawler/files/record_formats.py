@@ -8,7 +8,7 @@ import csv
 import io
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,13 +80,21 @@ def read_csv(stream: Stream, column: str | None, delimiter: str = ",") -> Iterat
     source.check()
 
 
-def read_parquet(stream: Stream, column: str | None) -> Iterator[bytes | None]:
-    """Yield a column of text: the named one, the only one, or the one named "url"."""
+def read_parquet(
+    stream: Stream, column: str | None, groups: Sequence[int] | None = None
+) -> Iterator[bytes | None]:
+    """Yield a column of text: the named one, the only one, or the one named "url".
+
+    Args:
+        stream: of a Parquet file.
+        column: its name, if it is wanted.
+        groups: the row groups to read; None: all.
+    """
     with opened_parquet(stream) as table:
         import pyarrow as pa  # noqa: PLC0415 - optional
 
         wanted = url_column(table.schema_arrow, column)
-        for batch in table.iter_batches(columns=[wanted]):
+        for batch in table.iter_batches(columns=[wanted], row_groups=groups):
             yield from batch.column(0).cast(pa.large_binary()).to_pylist()
 
 

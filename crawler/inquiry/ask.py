@@ -98,8 +98,8 @@ def ask(
         return _never_seen(question, answer)
     return replace(
         _known(question, stored_url, answer),
-        row=stored_url.row,
-        resource=known_facts.resource(connection, stored_url.row, members),
+        row=stored_url.url_id,
+        resource=known_facts.resource(connection, stored_url.url_id, members),
     )
 
 
@@ -129,13 +129,13 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         merged_by = merging_rules(
             question.canonicalizer, question.canonical.url, stored_url.spelling or stored_url.url
         )
-    representative = Equivalences(connection).representative(stored_url.row, awaited=True)
+    representative = Equivalences(connection).representative(stored_url.url_id, awaited=True)
     rules = (
         known_facts.rules(question, representative.url)
         if stored_url.reason == HoldReason.LEARNED.label
         else []
     )
-    page = known_url.page_of(connection, stored_url.row)
+    page = known_url.page_of(connection, stored_url.url_id)
     reason = stored_url.reason
     return replace(
         answer,
@@ -169,7 +169,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
                 answer=lead.answer,
                 last_seen=iso(lead.last_seen),
             )
-            for lead in known_url.redirects_from(connection, stored_url.row)
+            for lead in known_url.redirects_from(connection, stored_url.url_id)
         ],
         same_as=redact(representative.url) if representative.steps else None,
         by_way_of=[redact(step.to) for step in representative.steps[:-1]],

@@ -65,7 +65,7 @@ def hosts_of(
     )
     rows = page.rows
     if part and not after and (exact := host_list.host_named(connection, part.casefold())):
-        rows = [exact, *(row for row in rows if row.row != exact.row)]
+        rows = [exact, *(row for row in rows if row.host_id != exact.host_id)]
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
     tables = HostTables(settings.hosts)

@@ -61,7 +61,7 @@ def found(connection: Connection, stored_url: KnownURL) -> Finding:
         on=[redact(url) for url in known_url.way_to(connection, stored_url)],
         depth=stored_url.depth,
         hops=stored_url.hops,
-        named_by=[redact(url) for url, _kind in known_url.naming(connection, stored_url.row)],
+        named_by=[redact(url) for url, _kind in known_url.naming(connection, stored_url.url_id)],
     )
 
 
@@ -187,16 +187,16 @@ def gone_names(question: Question, holding_rules: Sequence[RuleFacts]) -> list[s
     return gone
 
 
-def resource(connection: Connection, row: int, most: int) -> ResourceFacts:
+def resource(connection: Connection, url_id: int, most: int) -> ResourceFacts:
     """Return the resource of a URL with its other URLs, as far as they are looked for."""
-    cluster = cluster_of(connection, row, most)
+    cluster = cluster_of(connection, url_id, most)
     return ResourceFacts(
         representative=redact(cluster.url),
-        row=cluster.row,
+        row=cluster.url_id,
         members=[
             MemberFacts(
                 url=redact(member.url),
-                row=member.row,
+                row=member.url_id,
                 reason=member.kind,
                 via=redact(member.via),
                 status=member.status if member.kind == "redirect" else None,

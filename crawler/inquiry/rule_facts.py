@@ -338,11 +338,13 @@ def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -
         )
     except InvalidURL:
         stored_url = None
-    page = None if stored_url is None else known_url.page_of(connection, stored_url.row)
-    leads = [] if stored_url is None else known_url.redirects_from(connection, stored_url.row)[:1]
+    page = None if stored_url is None else known_url.page_of(connection, stored_url.url_id)
+    leads = (
+        [] if stored_url is None else known_url.redirects_from(connection, stored_url.url_id)[:1]
+    )
     return PageSide(
         url=redact(identity),
-        row=None if stored_url is None else stored_url.row,
+        row=None if stored_url is None else stored_url.url_id,
         state="never-seen" if stored_url is None else stored_url.state.name.lower(),
         status=None if page is None else page.status,
         title=None if page is None else page.title,
@@ -360,11 +362,11 @@ def _held_by(
     if rule.state not in IN_FORCE or not host_urls.has_index(connection):
         return []
     in_force = RulesInForce.around(connection, canonicalizer, rule.rewrite.host)
-    facts_by_row: dict[int, HeldFacts] = {}
+    facts_by_id: dict[int, HeldFacts] = {}
     for place in _PLACES:
         names = held_near(connection, without_port(rule.rewrite.host), place)
-        for one in islice(held_by(rule, names, in_force), _HELD - len(facts_by_row)):
-            facts_by_row[one.row] = HeldFacts(
-                url=redact(one.url), row=one.row, same_as=redact(one.represented_by)
+        for one in islice(held_by(rule, names, in_force), _HELD - len(facts_by_id)):
+            facts_by_id[one.url_id] = HeldFacts(
+                url=redact(one.url), row=one.url_id, same_as=redact(one.represented_by)
             )
-    return list(facts_by_row.values())
+    return list(facts_by_id.values())

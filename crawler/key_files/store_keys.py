@@ -50,7 +50,7 @@ def _silent(_message: str) -> None:
 
 
 def _candidates(some: Keys) -> Sequence[Candidate]:
-    """Return the rows to claim for some keys."""
+    """Return the URLs to claim for some keys."""
     held = HoldReason.SCHEME.label
     found = [(f"urn:canonry:key:{key.hex()}", key) for key in (one.tobytes() for one in some)]
     return [Candidate(name, name, key, "", 0, held=held, listed=True) for name, key in found]

@@ -94,8 +94,9 @@ def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
     Two values may be equivalent, as ``HEAD`` and ``master``, while all others select pages.
     """
     known = values_seen(rule)
-    waiting = (_fields_of(url, rule.rewrite.old)[0] for url in site.queued_by(rule.rewrite))
-    return len(known) >= site.settings.decision.values or all(one <= known for one in waiting)
+    waiting = [_fields_of(url, rule.rewrite.old)[0] for url in site.queued_by(rule.rewrite)]
+    is_all = bool(waiting) and all(values <= known for values in waiting)
+    return is_all or len(known) >= site.settings.decision.values
 
 
 def values_seen(rule: RuleEvidence) -> set[str]:

@@ -108,21 +108,21 @@ class LearnedSite:
         if source in self.pages:
             self._lead(source, target)
 
-    def found(self, identity: str, row: int) -> None:
+    def found(self, identity: str, url_id: int) -> None:
         """Note a new URL that waits in the queue."""
-        self.pages.found(identity, row)
+        self.pages.found(identity, url_id)
 
-    def page(self, identity: str, row: int, answer: PageAnswer, canonical: str | None) -> None:
+    def page(self, identity: str, url_id: int, answer: PageAnswer, canonical: str | None) -> None:
         """Note a page that answered with 200.
 
         Args:
             identity: of its URL.
-            row: of its URL in the store; 0 if not known.
+            url_id: of its URL in the store; 0 if not known.
             answer: its digest and its blocks.
             canonical: the identity that it names as canonical, if any.
         """
         self.answers += 1
-        page = self.pages.answered(identity, row)
+        page = self.pages.answered(identity, url_id)
         page.is_page, page.is_gone, page.names, page.leads = True, False, canonical, None
         self.pages.add_answer(identity, page, answer)
         for led in self._led.pop(identity, ()):
@@ -135,21 +135,21 @@ class LearnedSite:
             self._lead(identity, str(canonical))
         self.pages.trim(self._open.keys())
 
-    def gone(self, identity: str, row: int) -> None:
+    def gone(self, identity: str, url_id: int) -> None:
         """Note a URL that answered 404 or 410."""
         self.answers += 1
-        page = self.pages.answered(identity, row)
+        page = self.pages.answered(identity, url_id)
         page.is_page, page.is_gone, page.leads = False, True, None
         self._led.pop(identity, None)
         self._meet(identity, page)
 
-    def moved(self, identity: str, row: int, target: str) -> None:
+    def moved(self, identity: str, url_id: int, target: str) -> None:
         """Note a permanent redirect.
 
         If no rules explain it, it contradicts the rules that rewrite the URL to a third one.
         """
         self.answers += 1
-        page = self.pages.answered(identity, row)
+        page = self.pages.answered(identity, url_id)
         page.leads, page.is_page, page.is_gone = target, False, False
         explained = self._lead(identity, target)
         for led in self._led.pop(identity, ()):  # what leads here leads there
@@ -160,6 +160,14 @@ class LearnedSite:
             is_elsewhere = after is not page.parts and act(rule.rewrite, target_parts) != after
             if is_elsewhere and str(after) in self.pages:
                 rule.put(pair_of(identity, target), JudgedPair(str(after), PageVerdict.DIFFERENT))
+
+    def assume_pages(self, targets: Iterable[str]) -> None:
+        """Take those targets of redirects for pages of which nothing is known."""
+        for target in targets:
+            if target not in self.pages:
+                self.pages.answered(target, 0).is_page = True
+                for led in self._led.pop(target, ()):
+                    self._confirm(led.source, target, led.rules)
 
     def may_hold(self, rewrite: Rewrite, number: int) -> bool:
         """Return True if a rule changes at least this many URLs that wait in the queue."""

@@ -86,9 +86,11 @@ class RequestPolicy:
         return not is_unlike and all(self._site.pages[identity].answers for identity in pair)
 
     def to_ask_first(self) -> Iterator[int]:
-        """Yield the rows of queued URLs that test rules, or complete pairs for open rules."""
+        """Yield the ids of queued URLs that test rules, or complete pairs for open rules."""
         chosen, self._chosen = self._chosen, []
-        yield from (self._site.pages[url].row for url in chosen if self._site.pages.is_queued(url))
+        yield from (
+            self._site.pages[url].url_id for url in chosen if self._site.pages.is_queued(url)
+        )
         for rewrite, noted in self._site.decisive.items():
             rule = self._site.rule(rewrite)
             wanted = self._first(rule)
@@ -97,7 +99,7 @@ class RequestPolicy:
                 if self._site.pages.is_queued(identity):
                     wanted -= 1
                     rule.asked_first += 1
-                    yield self._site.pages[identity].row
+                    yield self._site.pages[identity].url_id
 
     def urgency(self, rule: RuleEvidence) -> tuple[int, float]:
         """Return the sort key of a rule: doubtful rules first, then those closest to active."""

@@ -39,9 +39,9 @@ _MOST_BYTES = 200_000_000  # approximate memory for all sites
 class Learned(NamedTuple):
     """What a crawl has to do after learning from some outcomes."""
 
-    later: tuple[int, ...] = ()  # rows that rules took out of the queue, or deferred
+    later: tuple[int, ...] = ()  # ids of URLs that rules took out of the queue, or deferred
     probes: tuple[Probe, ...] = ()  # to be fetched once
-    sooner: tuple[int, ...] = ()  # queued rows whose answers would decide a rule
+    sooner: tuple[int, ...] = ()  # of queued URLs whose answers would decide a rule
     held: tuple[int, ...] = ()  # of `later`: those that changed rules hold now
     released: int = 0  # held URLs that are queued again
 
@@ -175,27 +175,27 @@ class LearningSession(StoredRules):
             now: seconds since 1970.
 
         Returns:
-            The rows that rules hold or defer, and what to request next.
+            The ids of URLs that rules hold or defer, and what to request next.
         """
         start = time.thread_time()
         self._connection = connection
         names = dict.fromkeys(self._observe_all(recorded))
         later = [a.replaces for r in recorded for a in r.admissions if a.replaces is not None]
         changed: list[tuple[RuleEvidence, RuleState]] = []
-        probed_rows: list[int] = []
+        probed_ids: list[int] = []
         sooner: list[int] = []
         for site, policy in [self._site(name) for name in names]:
             site.judge_again()
             changed += decide(site)
             sooner += policy.to_ask_first()
-            probed_rows += [site.pages[identity].row for identity in policy.questions()]
+            probed_ids += [site.pages[identity].url_id for identity in policy.questions()]
         held, released, deferred = self._publish(connection, changed, now)
         later += [*held, *deferred]
         for name in names:
             site_records.save(connection, self._site(name).site, now)
         self._trim(names)
         urls.promote(connection, sooner, QUESTION)
-        found = rows_of(connection, "SELECT url FROM urls WHERE id", probed_rows)
+        found = rows_of(connection, "SELECT url FROM urls WHERE id", probed_ids)
         probes = tuple([Probe(url) for (url,) in found])
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released))
@@ -236,15 +236,15 @@ class LearningSession(StoredRules):
             if hop.kind == "canonical":
                 canonical = target
             elif hop.status in PERMANENT_REDIRECTS and target != identity:
-                site.moved(identity, outcome.row, target)
+                site.moved(identity, outcome.url_id, target)
         status = None if outcome.page is None else outcome.page.status
         if outcome.page is not None and status == OK:
             answer = PageAnswer(outcome.page.digest, outcome.blocks)
-            site.page(identity, outcome.row, answer, canonical)
+            site.page(identity, outcome.url_id, answer, canonical)
             if self._gone:
                 self._count_gone(outcome.queued.url, missing=False)
         elif status in GONE:
-            site.gone(identity, outcome.row)
+            site.gone(identity, outcome.url_id)
             self._count_gone(outcome.queued.url, missing=True)
         self.find(outcome.links, recorded.admissions[len(outcome.leads) :])
 
@@ -260,7 +260,7 @@ class LearningSession(StoredRules):
                 identity = self._canonicalizer.identity(link.url)
                 name = without_www(site_in(identity))
                 if name in self._sites or not self._is_known:  # else it is loaded from the queue
-                    self._site(name).site.found(identity, admission.row)
+                    self._site(name).site.found(identity, admission.url_id)
 
     def _count_gone(self, url: str, *, missing: bool) -> None:
         """Count that a URL of a page is gone, or reset the count because one leads to it."""
@@ -273,7 +273,7 @@ class LearningSession(StoredRules):
         """Save rules whose state has changed, and apply them.
 
         Returns:
-            The rows that are held now, released and deferred.
+            The ids of the URLs that are held now, released and deferred.
         """
         rules = [rule for rule, before in changed if self._enters(rule, before, now)]
         if not rules:

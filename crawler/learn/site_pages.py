@@ -2,7 +2,7 @@
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -23,7 +23,7 @@ _SIGNED = 8  # most URLs that are kept for one sign of their content
 class SitePage:
     """A URL of a site and its answers."""
 
-    row: int  # in the store; 0: not known
+    url_id: int  # in the store; 0: not known
     parts: Parts  # as its host reads it: with ``&`` for ``;``
     answers: list[PageAnswer] = field(default_factory=list)
     has_answered: bool = False
@@ -41,7 +41,7 @@ class SitePages:
 
     Attributes:
         unsaved: URLs with answers that the store does not have yet.
-        forgotten: rows whose answers were dropped.
+        forgotten: ids of URLs whose answers were dropped.
     """
 
     def __init__(self, text: SiteText) -> None:
@@ -82,21 +82,25 @@ class SitePages:
         """Return a URL; None if it is not known."""
         return self._pages.get(identity)
 
+    def all(self) -> Iterable[SitePage]:
+        """Return the URLs that are known."""
+        return self._pages.values()
+
     def has_answered(self, identity: str) -> bool:
         """Return True if a URL is known to have answered."""
         page = self._pages.get(identity)
         return page is not None and page.has_answered
 
-    def found(self, identity: str, row: int) -> None:
+    def found(self, identity: str, url_id: int) -> None:
         """Note a new URL that waits in the queue."""
         if identity not in self._pages and len(self._pages) < _MOST:
-            self._add(identity, row)
+            self._add(identity, url_id)
             self._queued.add(identity)
 
-    def answered(self, identity: str, row: int) -> SitePage:
+    def answered(self, identity: str, url_id: int) -> SitePage:
         """Mark a URL as answered, by a page or a redirect, and return it."""
-        page = self._pages.get(identity) or self._add(identity, row)
-        page.row = row or page.row
+        page = self._pages.get(identity) or self._add(identity, url_id)
+        page.url_id = url_id or page.url_id
         page.has_answered = True
         page.is_awaited = False
         self._queued.discard(identity)
@@ -179,10 +183,10 @@ class SitePages:
             page.answers.clear()
             del self._kept[identity]
             self.unsaved.pop(identity, None)
-            self.forgotten.append(page.row)
+            self.forgotten.append(page.url_id)
 
-    def _add(self, identity: str, row: int) -> SitePage:
-        page = self._pages[identity] = SitePage(row, as_read(Parts.of(identity)))
+    def _add(self, identity: str, url_id: int) -> SitePage:
+        page = self._pages[identity] = SitePage(url_id, as_read(Parts.of(identity)))
         for form in _forms_of(page.parts):
             filed = self._forms.setdefault(form, [])
             filed.append(identity)

@@ -44,7 +44,7 @@ def load(
         _add_url(site, past, canonicalizer)
     for answer in ledger.answers_of(connection, hosts):
         identity = canonicalizer.identity(answer.url)
-        page = site.pages.answered(identity, answer.row)
+        page = site.pages.answered(identity, answer.url_id)
         page.is_page = True
         page.requested += bool(page.answers)
         site.extra += bool(page.answers)
@@ -52,7 +52,7 @@ def load(
     site.pages.unsaved.clear()
     site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
     site.restore(evidence_of(connection, rule_rows.of_hosts(connection, sites, RULE_STATES)))
-    led = [past.row for past in past_urls if past.state == State.REDIRECTED or past.canonical]
+    led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]
     for hop in ledger.open_hops_of(connection, led):
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
     return site
@@ -62,9 +62,9 @@ def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> 
     """Add a stored URL to a site."""
     identity = canonicalizer.identity(past.url)
     if past.state == State.QUEUED:
-        site.pages.found(identity, past.row)
+        site.pages.found(identity, past.url_id)
         return
-    page = site.pages.answered(identity, past.row)
+    page = site.pages.answered(identity, past.url_id)
     page.is_page = past.state == State.FETCHED and past.status == OK
     page.is_gone = past.status in GONE
     if past.canonical is not None:
@@ -116,9 +116,9 @@ def save(connection: Connection, site: LearnedSite, now: float) -> None:
     save_rules(connection, changed, now)
     pages = site.pages
     answers = [
-        (pages[identity].row, number, answer.digest, answer.encoded)
+        (pages[identity].url_id, number, answer.digest, answer.encoded)
         for identity in pages.unsaved
-        if pages[identity].row
+        if pages[identity].url_id
         for number, answer in enumerate(pages[identity].answers)
     ]
     ledger.forget_answers(connection, pages.forgotten)

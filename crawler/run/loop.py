@@ -128,7 +128,7 @@ class Crawl:
                 outcome = Outcome(queued, State.HELD, HoldReason.OURS.label)
         finally:
             if outcome is None:
-                self._scheduler.abandoned(host, queued.row)
+                self._scheduler.abandoned(host, queued.url_id)
             else:
                 self._scheduler.visited(host, outcome)
                 self._recorder.put(outcome)

@@ -32,7 +32,7 @@ class VainRetries:
         self._pause = pause
         self._retries = retries
         self._answers: dict[str, int] = {}  # since its first server error, by host
-        self._failed: dict[int, int] = {}  # by row: `_answers` of its host at its last error
+        self._failed: dict[int, int] = {}  # by URL id: `_answers` of its host at its last error
         self._latest: dict[str, list[float]] = {}  # by directory: when retries failed last
         self._vain: Counter[str] = Counter()
         self._cured: set[str] = set()
@@ -42,7 +42,7 @@ class VainRetries:
         host = host_of(queued.url)
         if host in self._answers:
             self._answers[host] += 1
-        if self._failed.pop(queued.row, None) is not None:
+        if self._failed.pop(queued.url_id, None) is not None:
             self._cured.update((host, _directory(queued.url)))
             self._latest.pop(_directory(queued.url), None)
 
@@ -53,17 +53,17 @@ class VainRetries:
                 memory.clear()
         host, directory = host_of(queued.url), _directory(queued.url)
         answers = self._answers.setdefault(host, 0)
-        before = self._failed.get(queued.row)
+        before = self._failed.get(queued.url_id)
         if before is not None:
             self._latest[directory] = [*self._latest.get(directory, ()), now][-_ENOUGH:]
             enough = _ANSWERS if queued.attempts > 1 else _ON_THEIR_WAY
             self._vain.update((host, directory) if answers - before >= enough else ())
-        self._failed[queued.row] = answers
+        self._failed[queued.url_id] = answers
 
     def is_hopeless(self, queued: Queued) -> bool:
         """Return True if a URL had a server error in this run, and is not to be retried."""
         limits = ((_directory(queued.url), _ENOUGH), (host_of(queued.url), _ON_HOST))
-        return queued.row in self._failed and any(
+        return queued.url_id in self._failed and any(
             self._vain[place] >= most and place not in self._cured for place, most in limits
         )
 
@@ -71,7 +71,7 @@ class VainRetries:
         """Return True if a retry is to be put off: others in its directory failed just now."""
         latest = self._latest.get(_directory(queued.url), [])
         is_recent = len(latest) == _ENOUGH and 0.0 <= now - latest[0] < self._pause
-        return is_recent and queued.row in self._failed and queued.attempts < self._retries
+        return is_recent and queued.url_id in self._failed and queued.attempts < self._retries
 
 
 def _directory(url: str) -> str:

@@ -28,7 +28,7 @@ from canonry.storage.http_status import (
 )
 
 _MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
-_NO_ROW = 0
+_NO_ID = 0
 _BY_SCOPE = frozenset(
     reason.label
     for reason in (HoldReason.OUT_OF_SCOPE, HoldReason.EXCLUDED, HoldReason.NOT_INCLUDED)
@@ -109,8 +109,8 @@ class Visitor:
             if not await self._is_allowed(probe.url, slow_down):
                 return None
             with self._room.visit():
-                row = Queued(_NO_ROW, probe.url, depth=1, hops=0, attempts=0)
-                outcome = await self._follow(row, note_request=note_request)
+                queued = Queued(_NO_ID, probe.url, depth=1, hops=0, attempts=0)
+                outcome = await self._follow(queued, note_request=note_request)
         except FetchError:
             return None
         page = outcome.page
@@ -212,7 +212,7 @@ class Visitor:
         seed = queued.depth == 0
         try:
             target = self._url_filter.candidate(
-                location, url, depth=queued.depth, hops=queued.hops + 1, source=queued.row
+                location, url, depth=queued.depth, hops=queued.hops + 1, source=queued.url_id
             )
         except InvalidURL as error:
             return RefusedLink(error.reason.name.lower(), redaction.redact_refused(error.text)[0])

@@ -158,10 +158,10 @@ async def _crawl(
         store.host_budget = url_filter.host_budget
         job = as_job(seeds, listed, settings)
         prepare(store, url_filter, settings, job, opened.notify)
-        rows = [admission.row for admission in store.admit(candidates, time.time())]
+        url_ids = [admission.url_id for admission in store.admit(candidates, time.time())]
         with store.transaction() as connection:
             limit_cache(connection, _STORE_CACHE_KIB)
-            seed_results.try_again(connection, rows)
+            seed_results.try_again(connection, url_ids)
         number = store.begin_job("crawl", signed(job, worker), time.time())
         try:
             async with client:
@@ -176,8 +176,8 @@ async def _crawl(
             raise
         seconds = time.monotonic() - start
         with store.transaction() as connection:
-            failed = seed_results.failures(connection, rows)
-        result = CrawlResult(finished, seconds, run.progress, len(set(rows)), failed)
+            failed = seed_results.failures(connection, url_ids)
+        result = CrawlResult(finished, seconds, run.progress, len(set(url_ids)), failed)
         store.end_job(number, result.job_state, time.time())
         return result
 

@@ -46,6 +46,7 @@ class Decision(_Section, frozen=True, kw_only=True):
     values: _Number
     copies: Annotated[int, Meta(ge=1)]
     confirmed: _Number
+    untested: Annotated[float, Meta(ge=1)]
 
 
 class Requests(_Section, frozen=True, kw_only=True):

@@ -42,14 +42,14 @@ class Reading(NamedTuple):
         return cls(number, export_log.last_number(connection), PairChanges())
 
 
-def batches(rows: Ids, roots: Ids) -> Iterator[Ids]:
-    """Split rows that are sorted by cluster into batches of whole clusters."""
+def batches(url_ids: Ids, roots: Ids) -> Iterator[Ids]:
+    """Split the ids of URLs that are sorted by cluster into batches of whole clusters."""
     starts = np.flatnonzero(np.diff(roots, prepend=-1))
     at = 0
-    while at < len(rows):
+    while at < len(url_ids):
         after = np.searchsorted(starts, at + _ROWS)
-        end = int(starts[after]) if after < len(starts) else len(rows)
-        yield rows[at:end]
+        end = int(starts[after]) if after < len(starts) else len(url_ids)
+        yield url_ids[at:end]
         at = end
 
 
@@ -65,9 +65,9 @@ def clusters(
     """
     clustering = cluster(connection)
     keys = read_keys(connection, len(clustering.root))
-    rows = clustering.rows()
+    url_ids = clustering.url_ids()
     last = 0
-    for part in batches(rows, clustering.root[rows]):
+    for part in batches(url_ids, clustering.root[url_ids]):
         batch = Batch(connection, clustering, part, keys, name_rules)
         if reading is None:
             yield from (batch.row(root, members, []) for root, members in batch.clusters())
@@ -91,19 +91,21 @@ def _changed(
     """Yield the clusters and tombstones of a batch that a reader lacks."""
     changed = _compare(batch, logged, reading)
     gone = {
-        root: [row for row, pair in pairs.items() if pair.gone and pair.changed > reading.since]
+        root: [
+            url_id for url_id, pair in pairs.items() if pair.gone and pair.changed > reading.since
+        ]
         for root, pairs in logged.items()
     }
     texts = _texts(connection, clustering, gone) if reading.since else {}
     for root, members in batch.clusters() if batch is not None else ():
         if root in changed:
-            left = [texts[row] for row in gone.get(root, ()) if row in texts]
+            left = [texts[url_id] for url_id in gone.get(root, ()) if url_id in texts]
             yield batch.row(root, members, sorted(map(redact, left)))  # type: ignore[union-attr]
     if not reading.since:
         return
-    for root, rows in gone.items():
-        if root in rows:
-            left = sorted(redact(texts[row]) for row in rows if row != root)
+    for root, url_ids in gone.items():
+        if root in url_ids:
+            left = sorted(redact(texts[url_id]) for url_id in url_ids if url_id != root)
             now = int(clustering.root[root]) if clustering.clustered[root] else 0
             key = keys[root].tobytes()
             yield tombstone(texts[root], key, left, texts[now] if now else None)
@@ -118,22 +120,22 @@ def _compare(batch: Batch | None, logged: Pairs, reading: Reading) -> set[int]:
     changed: set[int] = set()
     number = reading.last + 1
     current: set[tuple[int, int]] = set()
-    for root, row, said in batch.said() if batch is not None else ():
-        current.add((root, row))
-        old = logged.get(root, {}).get(row)
+    for root, url_id, said in batch.said() if batch is not None else ():
+        current.add((root, url_id))
+        old = logged.get(root, {}).get(url_id)
         if old is None or old.gone or old.said != said:
-            reading.changes.add(root, row, said, gone=False, known=old is not None)
+            reading.changes.add(root, url_id, said, gone=False, known=old is not None)
             changed.add(root)
         elif old.changed > reading.since:
             changed.add(root)
         if old is not None and old.gone:
-            logged[root][row] = old._replace(gone=False)
+            logged[root][url_id] = old._replace(gone=False)
     for root, pairs in logged.items():
-        for row, old in pairs.items():
-            if not old.gone and (root, row) not in current:
-                reading.changes.add(root, row, old.said, gone=True, known=True)
-                pairs[row] = old._replace(gone=True, changed=number)
-            if pairs[row].gone and pairs[row].changed > reading.since:
+        for url_id, old in pairs.items():
+            if not old.gone and (root, url_id) not in current:
+                reading.changes.add(root, url_id, old.said, gone=True, known=True)
+                pairs[url_id] = old._replace(gone=True, changed=number)
+            if pairs[url_id].gone and pairs[url_id].changed > reading.since:
                 changed.add(root)
     return changed
 
@@ -142,8 +144,8 @@ def _texts(
     connection: Connection, clustering: Clustering, gone: dict[int, list[int]]
 ) -> dict[int, str]:
     """Return the URLs of removed pairs, and of their present representatives."""
-    wanted = {row for root, rows in gone.items() for row in (root, *rows)}
-    wanted |= {int(clustering.root[root]) for root, rows in gone.items() if root in rows}
+    wanted = {url_id for root, url_ids in gone.items() for url_id in (root, *url_ids)}
+    wanted |= {int(clustering.root[root]) for root, url_ids in gone.items() if root in url_ids}
     return dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", sorted(wanted)))
 
 
@@ -176,11 +178,11 @@ def merged_pairs(
         evidence_of: describes a learned rule and its evidence, by its id.
     """
     found = cluster(connection)
-    rows = found.rows()
-    for part in batches(rows, found.root[rows]):
+    url_ids = found.url_ids()
+    for part in batches(url_ids, found.root[url_ids]):
         batch = Batch(connection, found, part, no_keys(), name_rules)
         for root, members in batch.clusters():
-            yield from (_pair(batch, root, row, evidence_of) for row in members)
+            yield from (_pair(batch, root, url_id, evidence_of) for url_id in members)
     for merged in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings():
         other = redact(merged["same_as"])
         yield MergedPair(
@@ -197,21 +199,21 @@ def merged_pairs(
         )
 
 
-def _pair(batch: Batch, root: int, row: int, evidence_of: Callable[[str], str]) -> MergedPair:
+def _pair(batch: Batch, root: int, url_id: int, evidence_of: Callable[[str], str]) -> MergedPair:
     """Return the export row of a cluster member."""
-    step = batch.step(row)
-    rules = batch.rules_of(row)
+    step = batch.step(url_id)
+    rules = batch.rules_of(url_id)
     if step.kind == CONTENT:
-        evidence = f"both bodies have the digest {batch.digest_of(row)}"
+        evidence = f"both bodies have the digest {batch.digest_of(url_id)}"
     elif step.kind == "rule":
         evidence = " | ".join(map(evidence_of, rules))
     else:
         evidence = _SAYS[step.kind]
     return MergedPair(
-        url=batch.shown(row),
+        url=batch.shown(url_id),
         same_as=batch.shown(root),
         reason=step.kind,
-        via=batch.shown(batch.next_of(row)),
+        via=batch.shown(batch.next_of(url_id)),
         status=step.status if step.kind == "redirect" else None,
         rules=list(rules),
         evidence=evidence,

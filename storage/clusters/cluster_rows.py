@@ -81,7 +81,7 @@ class Batch:
         self,
         connection: Connection,
         clustering: Clustering,
-        rows: Ids,
+        url_ids: Ids,
         keys: npt.NDArray[np.void],
         name_rules: NameRules,
     ) -> None:
@@ -90,19 +90,19 @@ class Batch:
         Args:
             connection: to the store.
             clustering: of the store.
-            rows: of whole clusters, in the order of `Clustering.rows`.
-            keys: of all URLs, indexed by row.
+            url_ids: of whole clusters, in the order of `Clustering.url_ids`.
+            keys: of all URLs, indexed by the URLs' ids.
             name_rules: returns the ids of the learned rules that merge two URLs.
         """
         self._clustering = clustering
         self._keys = keys
         self._name_rules = name_rules
-        wanted = rows.tolist()
-        self.roots: list[int] = clustering.root[rows].tolist()
-        self.rows: list[int] = wanted
+        wanted = url_ids.tolist()
+        self.roots: list[int] = clustering.root[url_ids].tolist()
+        self.url_ids: list[int] = wanted
         self._urls = _urls(connection, wanted)
         self._pages = _pages(connection, wanted)
-        aliases = clustering.alias[rows]
+        aliases = clustering.alias[url_ids]
         self._steps = _steps(connection, aliases[aliases > 0].tolist())
         self._rules: dict[int, tuple[str, ...]] = {}
 
@@ -111,25 +111,25 @@ class Batch:
 
         The hash leaves out times: seeing a page again does not change it.
         """
-        for root, row in zip(self.roots, self.rows, strict=True):
+        for root, url_id in zip(self.roots, self.url_ids, strict=True):
             facts: tuple[object, ...]
-            if root == row:
-                facts = (*self._pages[row][:-1], self._urls[row].reason)
+            if root == url_id:
+                facts = (*self._pages[url_id][:-1], self._urls[url_id].reason)
             else:
-                step = self.step(row)
-                facts = (step.kind, step.status, self.next_of(row), self.rules_of(row))
-            yield root, row, blake2b(msgspec.msgpack.encode(facts), digest_size=16).digest()
+                step = self.step(url_id)
+                facts = (step.kind, step.status, self.next_of(url_id), self.rules_of(url_id))
+            yield root, url_id, blake2b(msgspec.msgpack.encode(facts), digest_size=16).digest()
 
     def clusters(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield each representative's row, with the rows of the other members."""
+        """Yield each representative's id, with the ids of the other members."""
         root, members = 0, list[int]()
-        for one, row in zip(self.roots, self.rows, strict=True):
-            if one == row:
+        for one, url_id in zip(self.roots, self.url_ids, strict=True):
+            if one == url_id:
                 if root:
                     yield root, members
-                root, members = row, []
+                root, members = url_id, []
             else:
-                members.append(row)
+                members.append(url_id)
         if root:
             yield root, members
 
@@ -146,51 +146,51 @@ class Batch:
             digest=self.digest_of(root),
             last_seen=utc(page.fetched_at),
             reason=self._urls[root].reason,
-            members=[self._member(row) for row in members],
+            members=[self._member(url_id) for url_id in members],
             left=left,
         )
 
-    def _member(self, row: int) -> ClusterMember:
-        step = self.step(row)
+    def _member(self, url_id: int) -> ClusterMember:
+        step = self.step(url_id)
         return ClusterMember(
-            url=self.shown(row),
+            url=self.shown(url_id),
             reason=step.kind,
-            via=self.shown(self.next_of(row)),
+            via=self.shown(self.next_of(url_id)),
             status=step.status if step.kind == "redirect" else None,
-            rules=list(self.rules_of(row)),
+            rules=list(self.rules_of(url_id)),
             last_seen=utc(step.last_seen),
         )
 
-    def shown(self, row: int) -> str:
+    def shown(self, url_id: int) -> str:
         """Return a URL of the batch, without its password."""
-        return redact(self._urls[row].url)
+        return redact(self._urls[url_id].url)
 
-    def digest_of(self, row: int) -> str | None:
+    def digest_of(self, url_id: int) -> str | None:
         """Return the digest of a page's body, in hexadecimal; None if it was not read."""
-        digest = self._pages[row].digest
+        digest = self._pages[url_id].digest
         return None if digest is None else digest.hex()
 
-    def next_of(self, row: int) -> int:
-        """Return the row that a member leads to directly."""
-        return int(self._clustering.to[row])
+    def next_of(self, url_id: int) -> int:
+        """Return the id of the URL that a member leads to directly."""
+        return int(self._clustering.to[url_id])
 
-    def step(self, row: int) -> MergingStep:
+    def step(self, url_id: int) -> MergingStep:
         """Return the step that a member takes towards its representative."""
-        alias = int(self._clustering.alias[row])
+        alias = int(self._clustering.alias[url_id])
         return (
             self._steps[alias]
             if alias
-            else MergingStep(CONTENT, 0, 0.0, self._pages[row].fetched_at, 1)
+            else MergingStep(CONTENT, 0, 0.0, self._pages[url_id].fetched_at, 1)
         )
 
-    def rules_of(self, row: int) -> tuple[str, ...]:
+    def rules_of(self, url_id: int) -> tuple[str, ...]:
         """Return the ids of the rules that merge a member."""
-        if self.step(row).kind != "rule":
+        if self.step(url_id).kind != "rule":
             return ()
-        if row not in self._rules:
-            there = self._urls[self.next_of(row)].url
-            self._rules[row] = self._name_rules(self._urls[row].url, there)
-        return self._rules[row]
+        if url_id not in self._rules:
+            there = self._urls[self.next_of(url_id)].url
+            self._rules[url_id] = self._name_rules(self._urls[url_id].url, there)
+        return self._rules[url_id]
 
 
 def tombstone(url: str, key: bytes, left: list[str], same_as: str | None) -> ClusterRow:
@@ -199,19 +199,24 @@ def tombstone(url: str, key: bytes, left: list[str], same_as: str | None) -> Clu
     return ClusterRow("delete", key.hex(), redact(url), left=left, same_as=now)
 
 
-def _urls(connection: Connection, rows: list[int]) -> Mapping[int, _KnownName]:
+def _urls(connection: Connection, url_ids: list[int]) -> Mapping[int, _KnownName]:
     question = f"""
         SELECT id, url, CASE WHEN state IN ({State.FAILED:d}, {State.HELD:d}) THEN reason END
         FROM urls WHERE id"""  # noqa: S608 - our own numbers
-    return {row: _KnownName._make(name) for row, *name in rows_of(connection, question, rows)}
+    return {
+        url_id: _KnownName._make(name) for url_id, *name in rows_of(connection, question, url_ids)
+    }
 
 
-def _pages(connection: Connection, rows: list[int]) -> Mapping[int, _AnsweredPage]:
+def _pages(connection: Connection, url_ids: list[int]) -> Mapping[int, _AnsweredPage]:
     question = f"""
         SELECT url_id, status, title, content_type, CASE WHEN links <> {UNREAD} THEN digest END,
             fetched_at
         FROM pages WHERE url_id"""  # noqa: S608 - our own number
-    return {row: _AnsweredPage._make(page) for row, *page in rows_of(connection, question, rows)}
+    return {
+        url_id: _AnsweredPage._make(page)
+        for url_id, *page in rows_of(connection, question, url_ids)
+    }
 
 
 def _steps(connection: Connection, ids: list[int]) -> Mapping[int, MergingStep]:

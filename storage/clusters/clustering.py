@@ -27,18 +27,18 @@ ORDER BY pages.digest, urls.host_id, urls.id
 
 
 class Clustering(NamedTuple):
-    """The cluster of each URL, in arrays that are indexed by the URL's row."""
+    """The cluster of each URL, in arrays that are indexed by the URL's id."""
 
-    root: Ids  # the row of the representative
-    to: Ids  # the row that this URL leads to directly; 0 for the representative
-    alias: Ids  # the row of ``aliases`` that says so; 0: equal bodies, or the representative
+    root: Ids  # the id of the representative
+    to: Ids  # the id of the URL that this one leads to directly; 0 for the representative
+    alias: Ids  # the id of the alias that says so; 0: equal bodies, or the representative
     clustered: Flags  # True for the URLs that are in a cluster
 
-    def rows(self) -> Ids:
-        """Return all clustered rows, cluster by cluster, each representative first."""
-        rows = np.flatnonzero(self.clustered)
-        roots = self.root[rows]
-        return rows[np.lexsort((rows, rows != roots, roots))]
+    def url_ids(self) -> Ids:
+        """Return the ids of all clustered URLs, cluster by cluster, each representative first."""
+        url_ids = np.flatnonzero(self.clustered)
+        roots = self.root[url_ids]
+        return url_ids[np.lexsort((url_ids, url_ids != roots, roots))]
 
 
 def cluster(connection: Connection) -> Clustering:
@@ -54,24 +54,24 @@ def cluster(connection: Connection) -> Clustering:
     to, alias = edges.to, edges.alias
     end = _ends(to)
     merged = (to > 0) & (end > 0) & alive[end]
-    rows = np.arange(len(to))
-    root = np.where(merged, end, rows)
+    url_ids = np.arange(len(to))
+    root = np.where(merged, end, url_ids)
     to, alias = np.where(merged, to, 0), np.where(merged, alias, 0)
     led_to = np.bincount(root[merged], minlength=len(root)) > 0
-    may_join = alive & urls.has_body & (root == rows)
-    for row, one in _equal_pages(connection, may_join, led_to):
-        root[row] = to[row] = one
+    may_join = alive & urls.has_body & (root == url_ids)
+    for url_id, one in _equal_pages(connection, may_join, led_to):
+        root[url_id] = to[url_id] = one
     root = root[root]
-    return Clustering(root, to, alias, (root != rows) | urls.is_page)
+    return Clustering(root, to, alias, (root != url_ids) | urls.is_page)
 
 
 def _ends(to: Ids) -> Ids:
-    """Return the end of each row's chain; 0 for chains that lead into a circle.
+    """Return the end of each URL's chain; 0 for chains that lead into a circle.
 
     Each round doubles the steps that were followed, so long chains need few rounds.
     """
-    rows = np.arange(len(to))
-    end = np.where(to > 0, to, rows)
+    url_ids = np.arange(len(to))
+    end = np.where(to > 0, to, url_ids)
     for _ in range(len(to).bit_length()):
         further = end[end]
         if np.array_equal(further, end):
@@ -86,16 +86,16 @@ def _equal_pages(
     """Yield pages with equal bodies on one host, each with the page that represents it."""
     usable = (row for row in stream(connection, _EQUAL) if may_join[row[2]])
     for _body, group in groupby(usable, key=itemgetter(0, 1)):
-        pages = [(row, url) for _digest, _host, row, url in group]
+        pages = [(url_id, url) for _digest, _host, url_id, url in group]
         one = _best(pages, led_to)
-        yield from ((row, one) for row, _url in pages if row != one)
+        yield from ((url_id, one) for url_id, _url in pages if url_id != one)
 
 
 def _best(pages: Iterable[tuple[int, str]], led_to: Flags) -> int:
-    """Return the row of the best representative of some pages with equal bodies."""
+    """Return the id of the best representative of some pages with equal bodies."""
 
     def rank(page: tuple[int, str]) -> tuple[bool, bool, int, int]:
-        row, url = page
-        return not led_to[row], not url.startswith("https:"), len(url), row
+        url_id, url = page
+        return not led_to[url_id], not url.startswith("https:"), len(url), url_id
 
     return min(pages, key=rank)[0]

@@ -43,9 +43,9 @@ class Alias(NamedTuple):
 
 
 class EquivalenceClass(NamedTuple):
-    """The class of a URL: the representative's row and URL, and the steps that lead there."""
+    """The class of a URL: the representative's id and URL, and the steps that lead there."""
 
-    row: int
+    url_id: int
     url: str
     steps: tuple[Alias, ...]
 
@@ -56,44 +56,46 @@ class Equivalences:
     def __init__(self, connection: Connection) -> None:
         """Bind a connection."""
         self._connection = connection
-        self._sinks: dict[tuple[int, str], bool] = {}  # by row, and kind of edge
-        self._rows: dict[int, EdgeEnd] = {}
+        self._sinks: dict[tuple[int, str], bool] = {}  # by URL id, and kind of edge
+        self._ends_by_id: dict[int, EdgeEnd] = {}
         self._edges: dict[int, list[Edge]] = {}
 
-    def prepare(self, rows: Collection[int]) -> None:
+    def prepare(self, url_ids: Collection[int]) -> None:
         """Read all that `representative` needs for some URLs, in a few queries.
 
         This drops what was read for other URLs before.
         """
-        self._rows, self._edges = {}, {}
-        new = set(rows)
+        self._ends_by_id, self._edges = {}, {}
+        new = set(url_ids)
         while new:
             self._read(new)
-            new = {edge.to_id for row in new for edge in self._edges[row]} - self._rows.keys()
+            new = {
+                edge.to_id for url_id in new for edge in self._edges[url_id]
+            } - self._ends_by_id.keys()
         ends = {(e.to_id, e.kind) for edges in self._edges.values() for e in edges}
-        unknown = {row for row, kind in ends - self._sinks.keys() if kind != "rule"}
+        unknown = {url_id for url_id, kind in ends - self._sinks.keys() if kind != "rule"}
         leading = Counter(map(tuple, rows_of(self._connection, _LEADING, list(unknown))))
         self._sinks |= {end: False for end, number in leading.items() if number < SINK}
 
-    def of_many(self, rows: Collection[int]) -> dict[int, EquivalenceClass]:
-        """Return by row the classes of those URLs that lead to others.
+    def of_many(self, url_ids: Collection[int]) -> dict[int, EquivalenceClass]:
+        """Return by id the classes of those URLs that lead to others.
 
         A URL that a rule holds belongs to the class of its representative, even if that is not
         fetched yet.
         """
         question = "SELECT DISTINCT from_id FROM aliases WHERE from_id"
-        leading = [row for (row,) in rows_of(self._connection, question, list(rows))]
-        return {row: self.representative(row, awaited=True) for row in leading}
+        leading = [url_id for (url_id,) in rows_of(self._connection, question, list(url_ids))]
+        return {url_id: self.representative(url_id, awaited=True) for url_id in leading}
 
-    def representative(self, row: int, *, awaited: bool = False) -> EquivalenceClass:
+    def representative(self, url_id: int, *, awaited: bool = False) -> EquivalenceClass:
         """Return the class of a known URL; a URL that is merged with none is its own class.
 
         With ``awaited``, rules also lead to URLs that are still to be fetched.
         """
-        here = self._of(row)
-        alone = EquivalenceClass(row, here.url, ())
+        here = self._of(url_id)
+        alone = EquivalenceClass(url_id, here.url, ())
         steps: list[Alias] = []
-        seen = {row}
+        seen = {url_id}
         while (edge := self._merging(here)) is not None:
             if edge.to_id in seen:
                 return alone
@@ -107,34 +109,34 @@ class Equivalences:
             return alone
         return EquivalenceClass(here.id, here.url, tuple(steps))
 
-    def _read(self, rows: Collection[int]) -> None:
+    def _read(self, url_ids: Collection[int]) -> None:
         """Read some URLs, and the edges that begin there, the latest first."""
-        part = list(rows)
+        part = list(url_ids)
         for found in rows_of(self._connection, _ROWS, part):
-            self._rows[found[0]] = EdgeEnd._make(found)
-        self._edges |= {row: [] for row in part}
+            self._ends_by_id[found[0]] = EdgeEnd._make(found)
+        self._edges |= {url_id: [] for url_id in part}
         for from_id, *edge in rows_of(self._connection, _EDGES, part):
             self._edges[from_id].append(Edge._make(edge))
-        for row in part:
-            self._edges[row].sort(key=latest_first)
+        for url_id in part:
+            self._edges[url_id].sort(key=latest_first)
 
-    def _of(self, row: int) -> EdgeEnd:
+    def _of(self, url_id: int) -> EdgeEnd:
         """Return a URL with its page's data."""
-        if row not in self._rows:
-            self._read([row])
-        return self._rows[row]
+        if url_id not in self._ends_by_id:
+            self._read([url_id])
+        return self._ends_by_id[url_id]
 
     def _merging(self, here: EdgeEnd) -> Edge | None:
         """Return the edge that merges a URL into another, if there is one."""
         edges = ((edge, self._of(edge.to_id)) for edge in self._edges[here.id])
         return merging_step(here, edges, self._is_sink)
 
-    def _is_sink(self, row: int, kind: str) -> bool:
-        """Return True if many unlike URLs lead to a row, by edges of a kind."""
-        end = row, kind
+    def _is_sink(self, url_id: int, kind: str) -> bool:
+        """Return True if many unlike URLs lead to one, by edges of a kind."""
+        end = url_id, kind
         if end not in self._sinks:
             query = select(urls.c.url).join_from(aliases, urls, aliases.c.from_id == urls.c.id)
-            query = query.where(aliases.c.to_id == row, aliases.c.kind == kind)
+            query = query.where(aliases.c.to_id == url_id, aliases.c.kind == kind)
             with self._connection.scalars(query.execution_options(yield_per=_AT_ONCE)) as leading:
-                self._sinks[end] = are_unlike(leading, self._of(row).url)
+                self._sinks[end] = are_unlike(leading, self._of(url_id).url)
         return self._sinks[end]

@@ -26,7 +26,7 @@ _SAID = 16  # bytes of a hash
 _WRITTEN = 50_000  # rows in one statement
 _CHANGE = (
     update(members)
-    .where(members.c.cluster_id == bindparam("root"), members.c.url_id == bindparam("row"))
+    .where(members.c.cluster_id == bindparam("root"), members.c.url_id == bindparam("member"))
     .values(said=bindparam("now"), changed=bindparam("number"), gone=bindparam("is_gone"))
 )
 
@@ -52,9 +52,9 @@ class PairChanges:
         """Return the number of pairs."""
         return len(self._flags)
 
-    def add(self, root: int, row: int, said: bytes, *, gone: bool, known: bool) -> None:
+    def add(self, root: int, url_id: int, said: bytes, *, gone: bool, known: bool) -> None:
         """Add a pair; ``known`` says that the log has it already."""
-        self._ids.extend((root, row))
+        self._ids.extend((root, url_id))
         self._said += said
         self._flags.append(gone + 2 * known)
 
@@ -124,16 +124,16 @@ def pairs_of(
 
     Args:
         connection: to the store.
-        after: only clusters with greater rows.
-        last: the row of the last cluster; None sets no limit.
+        after: only clusters with greater ids.
+        last: the id of the last cluster; None sets no limit.
     """
     columns = members.c.cluster_id, members.c.url_id, members.c.said, members.c.changed
     query = select(*columns, members.c.gone).where(members.c.cluster_id > after)
     if last is not None:
         query = query.where(members.c.cluster_id <= last)
     found: dict[int, dict[int, LoggedPair]] = {}
-    for root, row, said, changed, gone in connection.execute(query):
-        found.setdefault(root, {})[row] = LoggedPair(bytes(said), changed, bool(gone))
+    for root, url_id, said, changed, gone in connection.execute(query):
+        found.setdefault(root, {})[url_id] = LoggedPair(bytes(said), changed, bool(gone))
     return found
 
 
@@ -168,12 +168,14 @@ def write(store_url: str, read_number: int, changes: PairChanges, now: float) ->
 def _write_pairs(connection: Connection, number: int, changes: PairChanges) -> None:
     """Write pairs, some at a time."""
     names = ("cluster_id", "url_id", "said", "changed", "gone")
-    new = ((root, row, said, number, gone) for root, row, said, gone in changes.of(known=False))
+    new = (
+        (root, url_id, said, number, gone) for root, url_id, said, gone in changes.of(known=False)
+    )
     while some := list(islice(new, _WRITTEN)):
         insert_rows(connection, members, names, some)
     old = (
-        {"root": root, "row": row, "now": said, "number": number, "is_gone": gone}
-        for root, row, said, gone in changes.of(known=True)
+        {"root": root, "member": url_id, "now": said, "number": number, "is_gone": gone}
+        for root, url_id, said, gone in changes.of(known=True)
     )
     while rows := list(islice(old, _WRITTEN)):
         connection.execute(_CHANGE, rows)

@@ -24,9 +24,9 @@ Flags = npt.NDArray[np.bool_]
 
 
 class KnownRows(NamedTuple):
-    """Data of each URL, in arrays that are indexed by the URL's row; there is no row 0."""
+    """Data of each URL, in arrays that are indexed by the URL's id; no URL has the id 0."""
 
-    state: npt.NDArray[np.int8]  # -1: there is no such row
+    state: npt.NDArray[np.int8]  # -1: no URL has this id
     host: npt.NDArray[np.int32]
     status: npt.NDArray[np.int16]  # HTTP status of its page; 0: it has none
     has_body: Flags
@@ -64,28 +64,28 @@ def read(connection: Connection) -> KnownRows:
         np.zeros(size, np.bool_),
     )
     for batch in batches_of(connection, _ROWS):
-        rows, *columns = zip(*batch, strict=True)
-        place = np.array(rows, np.int64)
+        url_ids, *columns = zip(*batch, strict=True)
+        place = np.array(url_ids, np.int64)
         for array, values in zip(arrays, columns, strict=True):
             array[place] = values
     return KnownRows(*arrays)
 
 
 def read_keys(connection: Connection, size: int) -> npt.NDArray[np.void]:
-    """Read the key of each URL into an array of 16-byte values, by the URL's row.
+    """Read the key of each URL into an array of 16-byte values, by the URL's id.
 
     Args:
         connection: to a store.
-        size: one more than the last row.
+        size: one more than the last URL's id.
     """
-    keys_by_row = np.zeros(size, "V16")
+    keys_by_id = np.zeros(size, "V16")
     for batch in batches_of(connection, "SELECT url_id, key FROM keys"):
-        rows, keys = zip(*batch, strict=True)
-        place = np.array(rows, np.int64)
+        url_ids, keys = zip(*batch, strict=True)
+        place = np.array(url_ids, np.int64)
         joined = np.frombuffer(b"".join(map(bytes, keys)), "V16")
         inside = place < size
-        keys_by_row[place[inside]] = joined[inside]
-    return keys_by_row
+        keys_by_id[place[inside]] = joined[inside]
+    return keys_by_id
 
 
 def no_keys() -> npt.NDArray[np.void]:

@@ -42,10 +42,10 @@ _THERE = _HERE + len(EdgeEnd._fields)
 
 
 class MergingEdges(NamedTuple):
-    """The step from each URL, by its row; 0 for none."""
+    """The step from each URL, by its id; 0 for none."""
 
-    to: Ids  # the row that it leads to
-    alias: Ids  # the row of ``aliases`` that says so
+    to: Ids  # the id of the URL that it leads to
+    alias: Ids  # the id of the alias that says so
 
 
 def read(connection: Connection, size: int) -> MergingEdges:
@@ -53,25 +53,25 @@ def read(connection: Connection, size: int) -> MergingEdges:
 
     Args:
         connection: to a store.
-        size: one more than the last row.
+        size: one more than the last URL's id.
     """
     sinks = _sinks(connection)
     steps = MergingEdges(np.zeros(size, np.int64), np.zeros(size, np.int64))
-    for row, group in groupby(stream(connection, _EDGES), key=itemgetter(0)):
+    for url_id, group in groupby(stream(connection, _EDGES), key=itemgetter(0)):
         found = list(group)
         here = EdgeEnd._make(found[0][_HERE:_THERE])
         edges = [(Edge._make(one[1:_HERE]), EdgeEnd._make(one[_THERE:])) for one in found]
         step = merging_step(here, edges, lambda *end: end in sinks)
         if step is not None:
-            steps.to[row], steps.alias[row] = step.to_id, step.id
+            steps.to[url_id], steps.alias[url_id] = step.to_id, step.id
     return steps
 
 
 def _sinks(connection: Connection) -> set[tuple[int, str]]:
-    """Return the sinks: rows to which many unlike URLs lead, each with the kind of edge."""
+    """Return the sinks: ids of URLs to which many unlike ones lead, each with the kind of edge."""
     groups = groupby(stream(connection, _LEADING), key=itemgetter(0, 1, 2))
     return {
-        (row, kind)
-        for (row, kind, target), group in groups
+        (url_id, kind)
+        for (url_id, kind, target), group in groups
         if are_unlike((url for *_end, url in group), target)
     }

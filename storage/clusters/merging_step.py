@@ -76,7 +76,7 @@ def merging_step(
     Args:
         here: the URL.
         edges: those of the URL, each with its target, the latest first.
-        is_sink: returns True if a row is a sink for edges of a kind.
+        is_sink: returns True if a URL, given by its id, is a sink for edges of a kind.
     """
     for edge, there in edges:
         if there.id == here.id:

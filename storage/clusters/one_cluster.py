@@ -14,15 +14,15 @@ from canonry.storage.records import UNREAD
 
 CONTENT = "content"  # the reason of members whose body is that of the representative
 _LOOKED_AT = 400  # aliases read for each target
-_LEADING = "SELECT from_id FROM aliases WHERE to_id = {row:d} LIMIT {most:d}"
+_LEADING = "SELECT from_id FROM aliases WHERE to_id = {url_id:d} LIMIT {most:d}"
 # "+ 0" keeps SQLite from looking through all URLs of the host.
 _EQUAL = """
 SELECT urls.id, urls.url FROM pages JOIN pages other ON other.digest = pages.digest
 JOIN urls ON urls.id = other.url_id
-WHERE pages.url_id = {row:d} AND pages.status = {ok:d} AND pages.size > 0
+WHERE pages.url_id = {url_id:d} AND pages.status = {ok:d} AND pages.size > 0
     AND pages.links <> {unread:d} AND other.status = {ok:d} AND other.links <> {unread:d}
     AND urls.state IN ({current})
-    AND urls.host_id + 0 = (SELECT host_id FROM urls WHERE id = {row:d})
+    AND urls.host_id + 0 = (SELECT host_id FROM urls WHERE id = {url_id:d})
 LIMIT {most:d}
 """
 
@@ -30,7 +30,7 @@ LIMIT {most:d}
 class FoundMember(NamedTuple):
     """A URL of a cluster that is not its representative."""
 
-    row: int
+    url_id: int
     url: str
     kind: str  # redirect, canonical, rule or content
     status: int  # HTTP status of a redirect, else 0
@@ -41,46 +41,46 @@ class FoundMember(NamedTuple):
 class OneCluster(NamedTuple):
     """A resource: the URL that represents it, and its other URLs."""
 
-    row: int
+    url_id: int
     url: str
     members: list[FoundMember]
     has_more: bool  # there may be more members than were looked for
 
 
-def cluster_of(connection: Connection, row: int, most: int) -> OneCluster:
+def cluster_of(connection: Connection, url_id: int, most: int) -> OneCluster:
     """Return the cluster of a URL.
 
     Args:
         connection: to a store.
-        row: of the URL.
+        url_id: of the URL.
         most: the largest number of members.
     """
     equivalences = Equivalences(connection)
-    end = equivalences.representative(row, awaited=True)
-    pages = _equal_pages(connection, end.row, most + 1)
-    pages.setdefault(end.row, end.url)
+    end = equivalences.representative(url_id, awaited=True)
+    pages = _equal_pages(connection, end.url_id, most + 1)
+    pages.setdefault(end.url_id, end.url)
     ends = {
-        end_row: url
-        for end_row, url in pages.items()
-        if equivalences.representative(end_row).row == end_row
+        end_id: url
+        for end_id, url in pages.items()
+        if equivalences.representative(end_id).url_id == end_id
     }
-    ends[end.row] = end.url
+    ends[end.url_id] = end.url
     members: list[FoundMember] = []
     led_to: set[int] = set()
     has_more = len(pages) > most
-    for end_row in sorted(ends):
-        leading, is_cut = _leading(connection, equivalences, end_row, most + 1 - len(members))
+    for end_id in sorted(ends):
+        leading, is_cut = _leading(connection, equivalences, end_id, most + 1 - len(members))
         if leading:
-            led_to.add(end_row)
+            led_to.add(end_id)
         members += leading
         has_more |= is_cut
         if len(members) > most:
             break
     root = _best(ends, led_to)
     equal = [
-        FoundMember(end_row, url, CONTENT, 0, ends[root], 0.0)
-        for end_row, url in sorted(ends.items())
-        if end_row != root
+        FoundMember(end_id, url, CONTENT, 0, ends[root], 0.0)
+        for end_id, url in sorted(ends.items())
+        if end_id != root
     ]
     every = [*equal, *members]
     return OneCluster(root, ends[root], every[:most], has_more or len(every) > most)
@@ -89,17 +89,17 @@ def cluster_of(connection: Connection, row: int, most: int) -> OneCluster:
 def _best(pages: dict[int, str], led_to: set[int]) -> int:
     """Return the representative of pages with equal bodies, by the rank of `clustering`."""
 
-    def rank(row: int) -> tuple[bool, bool, int, int]:
-        url = pages[row]
-        return row not in led_to, not url.startswith("https:"), len(url), row
+    def rank(url_id: int) -> tuple[bool, bool, int, int]:
+        url = pages[url_id]
+        return url_id not in led_to, not url.startswith("https:"), len(url), url_id
 
     return min(pages, key=rank)
 
 
-def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
-    """Return by row the pages of a page's host with the same body; empty for no page."""
+def _equal_pages(connection: Connection, url_id: int, most: int) -> dict[int, str]:
+    """Return by id the pages of a page's host with the same body; empty for no page."""
     question = _EQUAL.format(
-        row=row, most=most, ok=OK, unread=UNREAD, current=", ".join(f"{s:d}" for s in CURRENT)
+        url_id=url_id, most=most, ok=OK, unread=UNREAD, current=", ".join(f"{s:d}" for s in CURRENT)
     )
     return {int(one): str(url) for one, url in connection.exec_driver_sql(question)}
 
@@ -107,7 +107,7 @@ def _equal_pages(connection: Connection, row: int, most: int) -> dict[int, str]:
 def _leading(
     connection: Connection, equivalences: Equivalences, end: int, most: int
 ) -> tuple[list[FoundMember], bool]:
-    """Return the URLs whose chains end at a row, and True if some aliases were not read.
+    """Return the URLs whose chains end at one, and True if some aliases were not read.
 
     It follows no further steps once it has ``most`` of them.
     """
@@ -115,8 +115,8 @@ def _leading(
     seen, near, is_cut = {end}, [end], False
     while near and len(members) < most:
         leading: list[int] = []
-        for row in near:
-            question = _LEADING.format(row=row, most=_LOOKED_AT)
+        for url_id in near:
+            question = _LEADING.format(url_id=url_id, most=_LOOKED_AT)
             found = [from_id for (from_id,) in connection.exec_driver_sql(question)]
             is_cut |= len(found) == _LOOKED_AT
             leading += found
@@ -124,12 +124,12 @@ def _leading(
         seen.update(new)
         equivalences.prepare(new)
         near = []
-        for row in new:
-            representative = equivalences.representative(row, awaited=True)
-            if representative.row == end and representative.steps:
-                near.append(row)
+        for url_id in new:
+            representative = equivalences.representative(url_id, awaited=True)
+            if representative.url_id == end and representative.steps:
+                near.append(url_id)
                 step = representative.steps[0]
                 members.append(
-                    FoundMember(row, step.url, step.kind, step.status, step.to, step.last_seen)
+                    FoundMember(url_id, step.url, step.kind, step.status, step.to, step.last_seen)
                 )
     return members, is_cut

@@ -16,7 +16,7 @@ from canonry.storage.http_status import FIRST_ERROR, OK
 from canonry.storage.learned import deferral
 from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, UNREAD, Candidate
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, chunks, insert_rows, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
@@ -61,7 +61,7 @@ class RuleSource(Protocol):
 class HeldURL(NamedTuple):
     """A URL that is held because another one represents it."""
 
-    row: int
+    url_id: int
     same_as: int
     rewritten: Rewritten
 
@@ -70,7 +70,7 @@ class Placement(NamedTuple):
     """What rules say about new URLs."""
 
     held: list[HeldURL]  # new URLs
-    deferred: set[int]  # rows of new URLs that are requested later
+    deferred: set[int]  # ids of new URLs that are requested later
     replaced: list[HeldURL]  # queued representatives that new URLs replace
 
 
@@ -94,31 +94,31 @@ def place(
 
     Args:
         connection: in a transaction with the write lock that has inserted the keys, not the rows.
-        new: candidates and their rows, in order.
+        new: candidates and the ids of their URLs, in order.
         rules: the rules.
         now: seconds since 1970.
-        host_ids: from a host's name to its row.
+        host_ids: from a host's name to its id.
     """
     placed = Placement([], set(), [])
     rewritten_urls = [
-        (candidate, row, rewritten)
-        for candidate, row in new
+        (candidate, url_id, rewritten)
+        for candidate, url_id in new
         if candidate.held is None and (rewritten := rules.rewrite(candidate.url))
     ]
     if not rewritten_urls:
         return placed
-    wanted = list({rewritten.key for _candidate, _row, rewritten in rewritten_urls})
+    wanted = list({rewritten.key for _candidate, _url_id, rewritten in rewritten_urls})
     representatives = dict(rows_of(connection, "SELECT key, url_id FROM classes WHERE key", wanted))
     changed = list(
-        {rewritten.key for _candidate, _row, rewritten in rewritten_urls if rewritten.rules}
+        {rewritten.key for _candidate, _url_id, rewritten in rewritten_urls if rewritten.rules}
     )
-    rows_by_key = rows_of_keys(connection, changed)
-    alive_urls = alive_among(connection, {*representatives.values(), *rows_by_key.values()})
-    alive = {*alive_urls, *(row for candidate, row in new if candidate.held is None)}
+    ids_by_key = url_ids_of_keys(connection, changed)
+    alive_urls = alive_among(connection, {*representatives.values(), *ids_by_key.values()})
+    alive = {*alive_urls, *(url_id for candidate, url_id in new if candidate.held is None)}
     new_representatives: dict[bytes, tuple[int, int]] = {}
-    for candidate, row, rewritten in sorted(rewritten_urls, key=lambda one: len(one[2].rules)):
+    for candidate, url_id, rewritten in sorted(rewritten_urls, key=lambda one: len(one[2].rules)):
         representative: int | None = representatives.get(
-            rewritten.key, rows_by_key.get(rewritten.key) if rewritten.rules else None
+            rewritten.key, ids_by_key.get(rewritten.key) if rewritten.rules else None
         )
         if representative is None and not rewritten.rules:
             continue
@@ -130,7 +130,7 @@ def place(
         ):
             other = rules.rewrite(alive_urls[representative].url)
             if other is not None and len(rewritten.rules) < len(other.rules):
-                placed.replaced.append(HeldURL(representative, row, other))
+                placed.replaced.append(HeldURL(representative, url_id, other))
                 representative = None
         dead = (
             representative is not None
@@ -140,13 +140,13 @@ def place(
         is_page = representative in alive_urls and alive_urls[representative].is_page
         is_detour = candidate.detour and is_page and bool(rewritten.rules)
         if representative is None or dead or (candidate.hops and not is_detour):
-            representatives[rewritten.key] = row
-            new_representatives[rewritten.key] = row, host_ids(candidate.host)
+            representatives[rewritten.key] = url_id
+            new_representatives[rewritten.key] = url_id, host_ids(candidate.host)
             if is_linked and _may_wait(candidate, rewritten, rules, now):
-                placed.deferred.add(row)
+                placed.deferred.add(url_id)
         elif (is_linked or is_detour) and not rules.choose_as_test(rewritten, now):
-            placed.held.append(HeldURL(row, representative, rewritten))
-            alive.discard(row)
+            placed.held.append(HeldURL(url_id, representative, rewritten))
+            alive.discard(url_id)
     represent(connection, new_representatives)
     return placed
 
@@ -156,11 +156,11 @@ def represent(connection: Connection, by_key: Mapping[bytes, tuple[int, int]]) -
 
     Args:
         connection: in a writing transaction.
-        by_key: by the key of each class, the row of its URL and that of the URL's host.
+        by_key: by the key of each class, the id of its URL and that of the URL's host.
     """
     rows = [
-        {"key": key, "url_id": row, "host_id": host_id}
-        for key, (row, host_id) in sorted(by_key.items())
+        {"key": key, "url_id": url_id, "host_id": host_id}
+        for key, (url_id, host_id) in sorted(by_key.items())
     ]
     _represent(connection.dialect.name).run_many(connection, rows)
 
@@ -182,28 +182,28 @@ class AliveURL(NamedTuple):
     is_page: bool  # it was fetched
 
 
-def alive_among(connection: Connection, rows: Collection[int]) -> dict[int, AliveURL]:
-    """Return by row the URLs that may represent: queued, redirected, or fetched without error."""
+def alive_among(connection: Connection, url_ids: Collection[int]) -> dict[int, AliveURL]:
+    """Return by id the URLs that may represent: queued, redirected, or fetched without error."""
     question = (
         "SELECT urls.id, urls.url, urls.state, urls.priority, pages.status FROM urls "
         "LEFT JOIN pages ON pages.url_id = urls.id WHERE urls.id"
     )
     return {
-        row: AliveURL(url, state == State.QUEUED and priority == ALIAS, state == State.FETCHED)
-        for row, url, state, priority, status in rows_of(connection, question, list(rows))
+        url_id: AliveURL(url, state == State.QUEUED and priority == ALIAS, state == State.FETCHED)
+        for url_id, url, state, priority, status in rows_of(connection, question, list(url_ids))
         if state in _MAY_REPRESENT and (status is None or status < FIRST_ERROR)
     }
 
 
-def rows_alive(connection: Connection, rows: Collection[int]) -> set[int]:
-    """Return just the rows that `alive_among` would return."""
+def alive_url_ids(connection: Connection, url_ids: Collection[int]) -> set[int]:
+    """Return just the ids that `alive_among` would return."""
     question = (
         "SELECT url_rows.id, url_rows.state, pages.status FROM url_rows "
         "LEFT JOIN pages ON pages.url_id = url_rows.id WHERE url_rows.id"
     )
     return {
-        row
-        for row, state, status in rows_of(connection, question, list(rows))
+        url_id
+        for url_id, state, status in rows_of(connection, question, list(url_ids))
         if state in _MAY_REPRESENT and (status is None or status < FIRST_ERROR)
     }
 
@@ -226,10 +226,10 @@ def record_held(
     """
     if not held:
         return
-    put_edges(connection, [(h.row, h.same_as, h.rewritten.identity) for h in held], now)
+    put_edges(connection, [(h.url_id, h.same_as, h.rewritten.identity) for h in held], now)
     plain = {h.same_as for h in held if not h.rewritten.rules}
     found = dict(rows_of(connection, "SELECT id, url FROM urls WHERE id", list(plain)))
-    by_other = {row: rules.rewrite(url) for row, url in found.items()}
+    by_other = {url_id: rules.rewrite(url) for url_id, url in found.items()}
     spared: Counter[str] = Counter()
     for one in held:
         used = one.rewritten if one.rewritten.rules else by_other.get(one.same_as)
@@ -242,41 +242,45 @@ def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now
 
     Args:
         connection: in a writing transaction.
-        edges: the row of a URL, the row that represents it, and the identity that rules made.
+        edges: the id of a URL, that of its representative, and the identity that rules made.
         now: seconds since 1970.
     """
-    delete_edges(connection, [row for row, _one, _identity in edges])
-    rows = [(row, one, "rule", 0, identity, now, now, 1) for row, one, identity in edges]
+    delete_edges(connection, [url_id for url_id, _one, _identity in edges])
+    rows = [(url_id, one, "rule", 0, identity, now, now, 1) for url_id, one, identity in edges]
     insert_rows(connection, aliases, _EDGE, rows)
     counts.add(connection, Counter({counts.alias("rule", 0): len(rows)}))
 
 
-def edges_of(connection: Connection, rows: Sequence[int]) -> dict[int, tuple[int, str]]:
-    """Return what `put_edges` recorded for some URLs: by row, the other row and the identity."""
+def edges_of(connection: Connection, url_ids: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """Return what `put_edges` recorded for some URLs: by id, the other id and the identity."""
     question = "SELECT from_id, to_id, located, kind FROM aliases WHERE from_id"
-    found = rows_of(connection, question, rows)
-    return {row: (one, located) for row, one, located, kind in found if kind == "rule"}
+    found = rows_of(connection, question, url_ids)
+    return {url_id: (one, located) for url_id, one, located, kind in found if kind == "rule"}
 
 
-def represented_by_pages(connection: Connection, rows: Sequence[int]) -> set[int]:
-    """Return the rows that rules hold for a page that was fetched without an error."""
-    edges = edges_of(connection, rows)
+def represented_by_pages(connection: Connection, url_ids: Sequence[int]) -> set[int]:
+    """Return the URLs that rules hold for a page that was fetched without an error."""
+    edges = edges_of(connection, url_ids)
     known = alive_among(connection, {one for one, _identity in edges.values()})
-    return {row for row, (one, _identity) in edges.items() if one in known and known[one].is_page}
+    return {
+        url_id for url_id, (one, _identity) in edges.items() if one in known and known[one].is_page
+    }
 
 
-def delete_edges(connection: Connection, rows: Sequence[int]) -> None:
+def delete_edges(connection: Connection, url_ids: Sequence[int]) -> None:
     """Delete what `put_edges` recorded for some URLs."""
-    if gone := change_rows(connection, _DELETE_EDGES, rows):
+    if gone := change_rows(connection, _DELETE_EDGES, url_ids):
         counts.add(connection, Counter({counts.alias("rule", 0): -gone}))
 
 
-def release(connection: Connection, rows: Iterable[int]) -> list[int]:
+def release(connection: Connection, url_ids: Iterable[int]) -> list[int]:
     """Put the URLs that rules hold back in the queue; return those that were held."""
-    found = list(rows_of(connection, _RELEASED, list(rows)))
-    moved = {row: Transition(host_id, depth, HELD, QUEUED) for row, host_id, depth, _ in found}
+    found = list(rows_of(connection, _RELEASED, list(url_ids)))
+    moved = {
+        url_id: Transition(host_id, depth, HELD, QUEUED) for url_id, host_id, depth, _ in found
+    }
     transitions.move(connection, moved)
-    deferred = [row for row, _host_id, _depth, priority in found if priority == ALIAS]
+    deferred = [url_id for url_id, _host_id, _depth, priority in found if priority == ALIAS]
     deferral.restore(connection, deferred)
     delete_edges(connection, list(moved))
     return list(moved)
@@ -287,7 +291,7 @@ def release_for(connection: Connection, gone: Iterable[int], most: int | None = 
 
     Args:
         connection: in a writing transaction.
-        gone: the rows of these representatives.
+        gone: the ids of these representatives.
         most: how many to release for each, the earliest first; None: all.
     """
     waiting: dict[int, list[int]] = {}
@@ -295,9 +299,11 @@ def release_for(connection: Connection, gone: Iterable[int], most: int | None = 
         edge = select(aliases.c.to_id, aliases.c.from_id).where(
             aliases.c.kind == "rule", aliases.c.to_id.in_(part)
         )
-        for one, row in connection.execute(edge):
-            waiting.setdefault(one, []).append(row)
-    return release(connection, [row for rows in waiting.values() for row in sorted(rows)[:most]])
+        for one, url_id in connection.execute(edge):
+            waiting.setdefault(one, []).append(url_id)
+    return release(
+        connection, [url_id for url_ids in waiting.values() for url_id in sorted(url_ids)[:most]]
+    )
 
 
 def bodies(

@@ -26,28 +26,28 @@ _LEAD = Prepared(
 )
 
 
-def only(connection: Connection, before: Collection[int], rows: Collection[int]) -> list[int]:
+def only(connection: Connection, before: Collection[int], url_ids: Collection[int]) -> list[int]:
     """Defer some URLs, and no others of their hosts; return those that were not deferred yet.
 
     Args:
         connection: in a writing transaction.
-        before: the rows of all URLs of these hosts that are deferred.
-        rows: of URLs with ordinary priority, or deferred already.
+        before: the ids of all URLs of these hosts that are deferred.
+        url_ids: of URLs with ordinary priority, or deferred already.
     """
-    new = sorted(set(rows).difference(before))
-    restore(connection, set(before).difference(rows))
+    new = sorted(set(url_ids).difference(before))
+    restore(connection, set(before).difference(url_ids))
     defer(connection, new)
     return new
 
 
-def defer(connection: Connection, rows: Iterable[int]) -> None:
+def defer(connection: Connection, url_ids: Iterable[int]) -> None:
     """Let URLs of ordinary priority be requested after the others of their hosts."""
-    change_rows(connection, _DEFER, list(rows))
+    change_rows(connection, _DEFER, list(url_ids))
 
 
-def restore(connection: Connection, rows: Iterable[int]) -> None:
+def restore(connection: Connection, url_ids: Iterable[int]) -> None:
     """Give deferred URLs their ordinary priority back."""
-    change_rows(connection, _RESTORE, list(rows))
+    change_rows(connection, _RESTORE, list(url_ids))
 
 
 def replace(connection: Connection, by: Sequence[tuple[int, int]], after: StateReason) -> None:
@@ -57,10 +57,10 @@ def replace(connection: Connection, by: Sequence[tuple[int, int]], after: StateR
 
     Args:
         connection: in a transaction that holds the write lock.
-        by: the rows of queued URLs, each with the row that represents its class now.
+        by: the ids of queued URLs, each with that of the URL that represents its class now.
         after: the new state and reason of the replaced URLs.
     """
     found = rows_of(connection, _QUEUED_OF, [old for old, _new in by])
-    moved = {row: Transition(host, depth, QUEUED, after) for row, host, depth in found}
+    moved = {url_id: Transition(host, depth, QUEUED, after) for url_id, host, depth in found}
     transitions.move(connection, moved)
     _LEAD.run_many(connection, [{"old": old, "new": new} for old, new in by])

@@ -52,7 +52,7 @@ def has_index(connection: Connection) -> bool:
 class HeldName(NamedTuple):
     """A URL that rules hold, and the one that represents it."""
 
-    row: int
+    url_id: int
     url: str
     represented_by: str
 

@@ -39,7 +39,7 @@ class StoredAnswer(NamedTuple):
     """One of the answers of a URL with status 200."""
 
     url: str
-    row: int
+    url_id: int
     digest: bytes
     blocks: bytes | None  # None: it is no text
 
@@ -47,7 +47,7 @@ class StoredAnswer(NamedTuple):
 class PastURL(NamedTuple):
     """A URL of a site, and what became of it."""
 
-    row: int
+    url_id: int
     url: str
     state: int
     status: int | None  # of its page
@@ -126,7 +126,7 @@ def put_answers(
 
     Args:
         connection: in a writing transaction.
-        given: for each answer the URL's row, its number, its digest and its blocks.
+        given: for each answer the URL's id, its number, its digest and its blocks.
     """
     names = ("url_id", "number", "digest", "blocks")
     rows = [dict(zip(names, answer, strict=True)) for answer in given]
@@ -136,9 +136,9 @@ def put_answers(
         _put_answers(connection.dialect.name).run_many(connection, rows)
 
 
-def forget_answers(connection: Connection, rows: Collection[int]) -> None:
+def forget_answers(connection: Connection, url_ids: Collection[int]) -> None:
     """Delete the answers of some URLs."""
-    for part in chunks(list(rows)):
+    for part in chunks(list(url_ids)):
         connection.execute(delete(answers).where(answers.c.url_id.in_(part)))
 
 
@@ -150,8 +150,8 @@ def answers_of(connection: Connection, names: Sequence[str]) -> Iterator[StoredA
         .where(answers.c.host_id.in_(select(hosts.c.id).where(hosts.c.name.in_(names))))
         .order_by(answers.c.url_id, answers.c.number)
     )
-    for url, row, digest, blocks in connection.execute(query):
-        yield StoredAnswer(url, row, bytes(digest), None if blocks is None else bytes(blocks))
+    for url, url_id, digest, blocks in connection.execute(query):
+        yield StoredAnswer(url, url_id, bytes(digest), None if blocks is None else bytes(blocks))
 
 
 def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[PastURL]:
@@ -174,12 +174,12 @@ def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[Pas
     return [PastURL(*row) for row in connection.execute(query)][::-1]
 
 
-def open_hops_of(connection: Connection, rows: Sequence[int]) -> Iterator[PastHop]:
+def open_hops_of(connection: Connection, url_ids: Sequence[int]) -> Iterator[PastHop]:
     """Yield the permanent redirects and canonical links of URLs whose targets are queued.
 
     Args:
         connection: of the store.
-        rows: of the URLs.
+        url_ids: of the URLs.
     """
     target = urls.alias("target")
     query = (
@@ -188,7 +188,7 @@ def open_hops_of(connection: Connection, rows: Sequence[int]) -> Iterator[PastHo
         .join(target, target.c.id == aliases.c.to_id)
         .where(target.c.state == State.QUEUED)
     )
-    for part in chunks(list(rows)):
+    for part in chunks(list(url_ids)):
         for url, to, kind, status in connection.execute(query.where(aliases.c.from_id.in_(part))):
             if kind == "canonical" or (kind == "redirect" and status in PERMANENT_REDIRECTS):
                 yield PastHop(url, to)

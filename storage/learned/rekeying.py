@@ -12,13 +12,13 @@ from canonry.canon.pipeline import Rewritten
 from canonry.storage.learned import deferral, host_urls
 from canonry.storage.learned.classes import (
     LEARNED,
+    alive_url_ids,
     edges_of,
     put_edges,
     release,
-    rows_alive,
 )
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import transitions, url_tails
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_rows
 from canonry.storage.sql.schema import State, classes
@@ -32,9 +32,9 @@ _BETTER: dict[int, int] = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 
 class Rekeyed(NamedTuple):
     """What a change of rules did to the known URLs."""
 
-    held: list[int]  # rows that left the queue
-    released: list[int]  # rows that went back to it
-    deferred: list[int]  # rows that stayed in it, to be asked later
+    held: list[int]  # ids of URLs that left the queue
+    released: list[int]  # of URLs that went back to it
+    deferred: list[int]  # of URLs that stayed in it, to be asked later
     keys: int  # classes with URLs that rules change or hold
     spared: Mapping[str, int]  # how many URLs of the hosts each rule holds now, by rule id
 
@@ -42,7 +42,7 @@ class Rekeyed(NamedTuple):
 class _KnownURL(NamedTuple):
     """A URL of a host whose rules have changed."""
 
-    row: int
+    url_id: int
     host_id: int
     state: int
     reason: str | None
@@ -66,7 +66,7 @@ class _KnownURL(NamedTuple):
 _COLUMNS = "id, host_id, state, reason, depth, priority, source_id"
 _STATE, _REASON, _PRIORITY = 2, 3, 5
 _Rows: TypeAlias = tuple[Sequence[tuple[Any, ...]], list[str]]  # columns of rows, and their URLs
-_KNOWN_BY_ROW = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
+_KNOWN_BY_ID = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
 
 
 def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_Rows]:
@@ -78,7 +78,7 @@ def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_
 
 
 def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yield the rows and names of hosts.
+    """Yield the ids and names of hosts.
 
     The index that finds their URLs is made here if it is missing.
     """
@@ -112,39 +112,39 @@ def rekey(
     before: set[int] = set()
     known_urls = _noting_deferred(_known_urls_of(connection, names), before)
     members, free = _by_class(known_urls, rewrite, rewrite_held)
-    rows_by_key: dict[bytes, int] = rows_of_keys(connection, list(members))
-    waiting = _waiting(connection, members, rows_by_key, rewrite)
-    answered = {url.row for key in waiting for url in _fetched(members[key])}
-    alive = rows_alive(connection, answered.union(rows_by_key.values()))
+    ids_by_key: dict[bytes, int] = url_ids_of_keys(connection, list(members))
+    waiting = _waiting(connection, members, ids_by_key, rewrite)
+    answered = {url.url_id for key in waiting for url in _fetched(members[key])}
+    alive = alive_url_ids(connection, answered.union(ids_by_key.values()))
     for key, member in waiting.items():
-        if any(url.row in alive for url in _fetched(members[key])):
-            del rows_by_key[key]  # its page is known already, under another name
+        if any(url.url_id in alive for url in _fetched(members[key])):
+            del ids_by_key[key]  # its page is known already, under another name
             members[key].append(member)
     dead = answered - alive
     held: list[tuple[_KnownURL, int, Rewritten]] = []
     representatives: list[tuple[bytes, int, int]] = []
     chosen: list[tuple[_KnownURL, Rewritten]] = []
     for key, group in members.items():
-        representative = rows_by_key.get(key)
+        representative = ids_by_key.get(key)
         if representative not in alive:
             best = _best(
-                [member for member in group if member[0].row not in dead] if dead else group
+                [member for member in group if member[0].url_id not in dead] if dead else group
             )
             if best is None:
                 continue
-            representative = best[0].row
+            representative = best[0].url_id
             free += [representative] * (best[0].state == _HELD)
             representatives.append((key, representative, best[0].host_id))
             chosen.append(best)
         for url, rewritten in group:
-            if url.row != representative and _may_be_held(url, rewritten, choose_as_test):
+            if url.url_id != representative and _may_be_held(url, rewritten, choose_as_test):
                 held.append((url, representative, rewritten))
     insert_rows(connection, classes, ("key", "url_id", "host_id"), sorted(representatives))
     released = release(connection, free)
     _hold(connection, held, now)
-    new = [url.row for url, _one, _found in held if url.state == _QUEUED]
+    new = [url.url_id for url, _one, _found in held if url.state == _QUEUED]
     later = {
-        url.row
+        url.url_id
         for url, rewritten in chosen
         if url.may_wait and rewritten.rules and not choose_as_test(rewritten)
     }
@@ -153,7 +153,7 @@ def rekey(
 
 
 def _noting_deferred(known_urls: Iterable[_Rows], deferred: set[int]) -> Iterator[_Rows]:
-    """Yield known URLs unchanged, and add the rows of deferred ones to a set."""
+    """Yield known URLs unchanged, and add the ids of deferred ones to a set."""
     for rows, urls in known_urls:
         deferred.update(
             row[0] for row in rows if row[_PRIORITY] == ALIAS and row[_STATE] == _QUEUED
@@ -174,7 +174,7 @@ def _by_class(
         rewrite_held: applies active and suspended rules.
 
     Returns:
-        By key, the URLs that rules change or hold; and the rows that no rule holds any more.
+        By key, the URLs that rules change or hold; and the ids of those that no rule holds now.
     """
     members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
     free: list[int] = []
@@ -199,7 +199,7 @@ def _by_class(
 def _waiting(
     connection: Connection,
     members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
-    rows_by_key: Mapping[bytes, int],
+    ids_by_key: Mapping[bytes, int],
     rewrite: Rewrite,
 ) -> dict[bytes, tuple[_KnownURL, Rewritten]]:
     """Return by key the queued URLs whose page was fetched under a name that rules change.
@@ -209,16 +209,16 @@ def _waiting(
     Args:
         connection: of the store.
         members: by key, the URLs that rules change or hold.
-        rows_by_key: by key, the row of the URL with that identity.
+        ids_by_key: by key, the id of the URL with that identity.
         rewrite: applies the active rules.
     """
-    keys = {row: key for key, row in rows_by_key.items() if _has_answered(members[key])}
-    found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ROW, list(keys)))
+    keys = {url_id: key for key, url_id in ids_by_key.items() if _has_answered(members[key])}
+    found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ID, list(keys)))
     queued = [url for url in found if url.may_wait and url.priority == ORDINARY]
     waiting = {}
     for url, changed in zip(queued, rewrite([url.url for url in queued]), strict=True):
         if changed is None or not changed.rules:
-            key = keys[url.row]
+            key = keys[url.url_id]
             identity = members[key][0][1].identity
             waiting[key] = url, Rewritten(identity, key, (), identity)
     return waiting
@@ -240,7 +240,7 @@ def _has_answered(group: Iterable[tuple[_KnownURL, Rewritten]]) -> bool:
 def _clear(connection: Connection, names: Collection[str]) -> None:
     """Delete the classes that are represented by URLs of hosts."""
     found = rows_of(connection, "SELECT id FROM hosts WHERE name", list(names))
-    change_rows(connection, "DELETE FROM classes WHERE host_id", [row for (row,) in found])
+    change_rows(connection, "DELETE FROM classes WHERE host_id", [host_id for (host_id,) in found])
 
 
 def _may_be_held(
@@ -271,7 +271,7 @@ def _best(
 def _rank(one: tuple[_KnownURL, Rewritten]) -> tuple[int, bool, int, int]:
     """Return the sort key of representatives; the smallest is the best."""
     known = one[0]
-    return _BETTER[known.state], known.url.startswith("http:"), len(known.url), known.row
+    return _BETTER[known.state], known.url.startswith("http:"), len(known.url), known.url_id
 
 
 def _hold(
@@ -282,16 +282,16 @@ def _hold(
     before: list[int] = []
     edges: dict[int, tuple[int, str]] = {}
     for known, one, found in held:
-        edges[known.row] = one, found.identity
+        edges[known.url_id] = one, found.identity
         if known.state == _QUEUED:
-            queued.setdefault((known.host_id, known.depth), []).append(known.row)
+            queued.setdefault((known.host_id, known.depth), []).append(known.url_id)
         else:
-            before.append(known.row)
+            before.append(known.url_id)
     transitions.hold(connection, queued, LEARNED)
-    for row, edge in edges_of(connection, before).items():
-        if edges[row] == edge:
-            del edges[row]
-    put_edges(connection, [(row, *edge) for row, edge in sorted(edges.items())], now)
+    for url_id, edge in edges_of(connection, before).items():
+        if edges[url_id] == edge:
+            del edges[url_id]
+    put_edges(connection, [(url_id, *edge) for url_id, edge in sorted(edges.items())], now)
 
 
 def _spared(

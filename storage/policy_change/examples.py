@@ -84,16 +84,18 @@ def _merged_examples(
     several = select(func.min(new_keys.c.url_id), func.max(new_keys.c.url_id))
     several = several.group_by(new_keys.c.key).having(func.count() > 1)
     found = work.execute(several.limit(most)).all()
-    texts = spellings(source, [row for pair in found for row in pair])
+    texts = spellings(source, [url_id for pair in found for url_id in pair])
     pairs = [(texts[other], texts[one]) for one, other in found if {one, other} <= texts.keys()]
     return [Example(redact(u), redact(other), merging_rules(u, other)) for u, other in pairs]
 
 
 def _split_examples(source: Connection, work: Connection, most: int) -> list[Example]:
     """Return some targets that would become URLs, each with the URL that it is today."""
-    rows = list(work.scalars(_split(func.min(links.c.alias_id)).group_by(links.c.key).limit(most)))
+    alias_ids = list(
+        work.scalars(_split(func.min(links.c.alias_id)).group_by(links.c.key).limit(most))
+    )
     query = select(aliases.c.located, aliases.c.to_id, aliases.c.kind)
-    found = source.execute(query.where(aliases.c.id.in_(rows))).all()
+    found = source.execute(query.where(aliases.c.id.in_(alias_ids))).all()
     texts = spellings(source, [row.to_id for row in found])
     return [Example(redact(row.located), redact(texts[row.to_id]), row.kind) for row in found]
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from canonry.canon import Canonicalizer, InvalidURL, Refused
 from canonry.storage.policy_change import worktables
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import aliases, urls
 
@@ -102,7 +102,7 @@ def _texts(
     """Return the texts from which the keys of URLs were made.
 
     Mostly that is the URL. But a policy may keep fragments, or read what browsers repair; then the
-    key can be that of the spelling. The text whose old key leads to the row is the right one.
+    key can be that of the spelling. The text whose old key leads to the URL is the right one.
     """
     texts = [row.url for row in rows]
     old = policies.old
@@ -114,7 +114,9 @@ def _texts(
     return texts
 
 
-def _source(connection: Connection, row: int, url: str, spelling: str, policies: Policies) -> str:
+def _source(
+    connection: Connection, url_id: int, url: str, spelling: str, policies: Policies
+) -> str:
     """Return the text from which the key of one URL was made."""
     if policies.old is None:  # the spelling counts if the new policy requests the URL for it
         found = next(iter(policies.new.many([spelling])))
@@ -122,8 +124,8 @@ def _source(connection: Connection, row: int, url: str, spelling: str, policies:
     by_key = {
         key_of(policies.old, text): text for text in (spelling.partition("#")[0], spelling, url)
     }
-    known = rows_of_keys(connection, list(by_key))
-    return next((by_key[key] for key, at in known.items() if at == row), url)
+    known = url_ids_of_keys(connection, list(by_key))
+    return next((by_key[key] for key, at in known.items() if at == url_id), url)
 
 
 def fill_links(source: Connection, work: Connection, policies: Policies, most: int = _BATCH) -> int:

@@ -48,7 +48,7 @@ merged = Table(
     "rekey_merged",
     _metadata,
     _row("old_id"),
-    Column("new_id", RowId, nullable=False, comment="the row that it becomes one with"),
+    Column("new_id", RowId, nullable=False, comment="the URL that it becomes one with"),
 )
 best = Table(
     "rekey_best",

@@ -40,7 +40,7 @@ _RECENT = (
     .order_by(pages.c.url_id.desc())
     .limit(_PAGES)
 )
-_PLACE = select(urls.c.url, urls.c.host_id).where(urls.c.id == bindparam("row"))
+_PLACE = select(urls.c.url, urls.c.host_id).where(urls.c.id == bindparam("url_id"))
 
 
 class MergedLink(NamedTuple):
@@ -49,7 +49,7 @@ class MergedLink(NamedTuple):
     rules: str
     spelling: str
     same_as: str  # that URL, as first written
-    row: int | None  # of the URL that it is the same as; None: not kept
+    url_id: int | None  # of the URL that it is the same as; None: not kept
     found_on: str | None  # the page of the link
     seen_at: float | None  # seconds since 1970
 
@@ -57,7 +57,7 @@ class MergedLink(NamedTuple):
 class LatestMerge(NamedTuple):
     """A URL that an answer or a learned rule merged with another."""
 
-    row: int
+    url_id: int
     url: str
     same_as: str  # the URL that it leads to directly
     represented_by: str  # the end of the chain
@@ -159,9 +159,9 @@ def _first(
     ]
 
 
-def _spellings(connection: Connection, rows: Collection[int]) -> dict[int, str]:
+def _spellings(connection: Connection, url_ids: Collection[int]) -> dict[int, str]:
     question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
-    return {} if not rows else dict(rows_of(connection, question, list(rows)))
+    return {} if not url_ids else dict(rows_of(connection, question, list(url_ids)))
 
 
 def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[LatestMerge]:
@@ -190,13 +190,13 @@ def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[Lat
     latest_merges: list[LatestMerge] = []
     for start in range(0, len(edges), _AT_ONCE):
         part = edges[start : start + _AT_ONCE]
-        equivalences.prepare({row for _id, row, *_rest in part})
-        for _id, row, _to, status_of, times, seen in part:
-            end = equivalences.representative(row, awaited=True)
+        equivalences.prepare({url_id for _id, url_id, *_rest in part})
+        for _id, url_id, _to, status_of, times, seen in part:
+            end = equivalences.representative(url_id, awaited=True)
             if end.steps and end.steps[0].kind == kind:
                 step = end.steps[0]
                 latest_merges.append(
-                    LatestMerge(row, step.url, step.to, end.url, kind, status_of, times, seen)
+                    LatestMerge(url_id, step.url, step.to, end.url, kind, status_of, times, seen)
                 )
         if len(latest_merges) >= most:
             break
@@ -215,12 +215,12 @@ def equal_pages(connection: Connection, most: int) -> list[LatestMerge]:
     if not counts.total_of(connection, counts.REPEATED):
         return []
     repeats: list[LatestMerge] = []
-    for row, url, host, at, first in connection.execute(_RECENT):
+    for url_id, url, host, at, first in connection.execute(_RECENT):
         if first is None:
             continue
-        other, host_of_other = connection.execute(_PLACE, {"row": first}).one()
+        other, host_of_other = connection.execute(_PLACE, {"url_id": first}).one()
         if host == host_of_other:
-            repeats.append(LatestMerge(row, url, other, other, "content", 0, 1, at))
+            repeats.append(LatestMerge(url_id, url, other, other, "content", 0, 1, at))
         if len(repeats) == most:
             break
     return repeats

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 
 from canonry.storage.http_status import GONE, MAX_REDIRECTS
 from canonry.storage.records import UNREAD
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 
 _FARTHEST = 30  # URLs on the way from a seed
@@ -17,7 +17,7 @@ _NAMING = 5  # URLs that name one
 class KnownURL(NamedTuple):
     """The row of a URL, and the state of its host; times are seconds since 1970."""
 
-    row: int
+    url_id: int
     url: str
     spelling: str | None  # as first written, if different
     state: State
@@ -49,7 +49,7 @@ class KnownPage(NamedTuple):
 class Lead(NamedTuple):
     """What one URL leads to: the target, and what became of that."""
 
-    row: int
+    url_id: int
     url: str
     kind: str  # redirect, canonical or rule
     status: int  # of the redirect
@@ -78,39 +78,39 @@ _LEADS = (
 
 def find(connection: Connection, key: bytes) -> KnownURL | None:
     """Return the URL that has a key; None if the store has never seen that key."""
-    row = rows_of_keys(connection, [key]).get(key)
-    return None if row is None else of_row(connection, row)
+    url_id = url_ids_of_keys(connection, [key]).get(key)
+    return None if url_id is None else of_id(connection, url_id)
 
 
 def find_class(connection: Connection, key: bytes) -> KnownURL | None:
     """Return the URL that represents an identity under learned rules; None if none does."""
-    row = connection.scalar(select(classes.c.url_id).where(classes.c.key == key))
-    return None if row is None else of_row(connection, row)
+    url_id = connection.scalar(select(classes.c.url_id).where(classes.c.key == key))
+    return None if url_id is None else of_id(connection, url_id)
 
 
-def of_row(connection: Connection, row: int) -> KnownURL:
-    """Return the URL of a row that exists."""
-    found = connection.execute(_KNOWN.where(urls.c.id == row)).one()
+def of_id(connection: Connection, url_id: int) -> KnownURL:
+    """Return the URL with an id that exists."""
+    found = connection.execute(_KNOWN.where(urls.c.id == url_id)).one()
     known = KnownURL._make(found)
     return known._replace(state=State(known.state))
 
 
-def url_of(connection: Connection, row: int) -> str | None:
-    """Return the URL of a row; None if there is no such row."""
-    return connection.scalar(select(urls.c.url).where(urls.c.id == row))
+def url_of(connection: Connection, url_id: int) -> str | None:
+    """Return the URL with an id; None if there is none."""
+    return connection.scalar(select(urls.c.url).where(urls.c.id == url_id))
 
 
-def page_of(connection: Connection, row: int) -> KnownPage | None:
+def page_of(connection: Connection, url_id: int) -> KnownPage | None:
     """Return the page of a URL; None if it has none."""
-    query = select(*(pages.c[name] for name in KnownPage._fields)).where(pages.c.url_id == row)
+    query = select(*(pages.c[name] for name in KnownPage._fields)).where(pages.c.url_id == url_id)
     found = connection.execute(query).first()
     return None if found is None else KnownPage._make(found)
 
 
-def digest_of(connection: Connection, row: int) -> bytes | None:
+def digest_of(connection: Connection, url_id: int) -> bytes | None:
     """Return the digest of a URL's page; None if it has none, or its body was not read."""
     query = select(pages.c.digest).where(
-        pages.c.url_id == row, pages.c.links != UNREAD, pages.c.size > 0
+        pages.c.url_id == url_id, pages.c.links != UNREAD, pages.c.size > 0
     )
     found = connection.scalar(query)
     return None if found is None else bytes(found)
@@ -133,21 +133,21 @@ def way_to(connection: Connection, known: KnownURL) -> list[str]:
     return way
 
 
-def redirects_from(connection: Connection, row: int) -> list[Lead]:
+def redirects_from(connection: Connection, url_id: int) -> list[Lead]:
     """Return the chain of redirects from a URL, by the latest answers; it may end in a circle."""
     chain: list[Lead] = []
-    seen = {row}
+    seen = {url_id}
     while len(chain) < MAX_REDIRECTS:
-        leads = _LEADS.where(aliases.c.from_id == row, aliases.c.kind == "redirect")
+        leads = _LEADS.where(aliases.c.from_id == url_id, aliases.c.kind == "redirect")
         found = connection.execute(leads.limit(1)).first()
         if found is None:
             break
         lead = Lead._make(found)
         chain.append(lead._replace(state=State(lead.state)))
-        row = lead.row
-        if row in seen or lead.state != State.REDIRECTED:
+        url_id = lead.url_id
+        if url_id in seen or lead.state != State.REDIRECTED:
             break
-        seen.add(row)
+        seen.add(url_id)
     return chain
 
 
@@ -164,14 +164,14 @@ def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[st
     yield from connection.scalars(query)
 
 
-def naming(connection: Connection, row: int) -> list[tuple[str, str]]:
-    """Return some URLs that lead to a row, each with the kind: redirect, canonical or rule."""
+def naming(connection: Connection, url_id: int) -> list[tuple[str, str]]:
+    """Return some URLs that lead to one, each with the kind: redirect, canonical or rule."""
     query = select(urls.c.url, aliases.c.kind).join_from(
         aliases, urls, aliases.c.from_id == urls.c.id
     )
     return [
         (url, kind)
-        for url, kind in connection.execute(query.where(aliases.c.to_id == row).limit(_NAMING))
+        for url, kind in connection.execute(query.where(aliases.c.to_id == url_id).limit(_NAMING))
     ]
 
 

@@ -27,7 +27,7 @@ from canonry.storage.requests.request_tables import (
     request_workers,
     requests,
 )
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.bulk import chunks, upsert
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
@@ -55,14 +55,14 @@ class NewRequest(NamedTuple):
 class TakenRequest(NamedTuple):
     """A request that a worker has taken."""
 
-    row: int
+    request_id: int
     body: bytes
 
 
 class OpenRequest(NamedTuple):
     """A claimed plain GET that is not admitted yet."""
 
-    row: int
+    request_id: int
     url: str
     key: bytes
     depth: int
@@ -73,7 +73,7 @@ class OpenRequest(NamedTuple):
 class DoneRequest(NamedTuple):
     """A request whose response was processed."""
 
-    row: int
+    request_id: int
     url_id: int | None
     url: str
     depth: int
@@ -110,7 +110,7 @@ _TAKE = Prepared(
     .returning(_c.id, _c.body)
 )
 _FINISH = Prepared(
-    update(requests).where(_c.id == bindparam("row")).values(standing=int(RequestState.DONE))
+    update(requests).where(_c.id == bindparam("request_id")).values(standing=int(RequestState.DONE))
 )
 _OPEN = (
     select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.standing)
@@ -118,7 +118,9 @@ _OPEN = (
     .order_by(_c.id)
     .limit(bindparam("most"))
 )
-_ADMITTED = update(requests).where(_c.id == bindparam("row")).values(url_id=bindparam("url_row"))
+_ADMITTED = (
+    update(requests).where(_c.id == bindparam("request_id")).values(url_id=bindparam("admitted"))
+)
 _DONE = (
     select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
     .where(_c.spider == bindparam("its"), _c.standing == RequestState.DONE)
@@ -128,12 +130,12 @@ _DONE = (
 )
 _KEEP = (
     update(requests)
-    .where(_c.id == bindparam("row"), _c.is_start == 1)
+    .where(_c.id == bindparam("request_id"), _c.is_start == 1)
     .values(standing=int(RequestState.STARTED), body=None, claim=None, owner=None)
 )
-_REMOVE = delete(requests).where(_c.id == bindparam("row"), _c.is_start == 0)
+_REMOVE = delete(requests).where(_c.id == bindparam("request_id"), _c.is_start == 0)
 _waits = or_(_c.standing == RequestState.READY, _c.standing == RequestState.LEASED)
-_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_row"), _waits).limit(1))
+_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _waits).limit(1))
 _BY_OTHERS = select(
     exists().where(
         _c.spider == bindparam("its"), _waits, _c.owner.is_distinct_from(bindparam("by"))
@@ -174,10 +176,10 @@ def take(connection: Connection, spider: str, owner: str) -> TakenRequest | None
     return TakenRequest(*rows[0]) if rows else None
 
 
-def finish(connection: Connection, rows: Iterable[int]) -> None:
+def finish(connection: Connection, request_ids: Iterable[int]) -> None:
     """Record that the responses of requests were processed: they are not sent again."""
-    for row in rows:
-        _FINISH.run(connection, {"row": row})
+    for request_id in request_ids:
+        _FINISH.run(connection, {"request_id": request_id})
 
 
 def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:
@@ -185,10 +187,13 @@ def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:
     return [OpenRequest(*row) for row in connection.execute(_OPEN, {"most": most})]
 
 
-def admitted(connection: Connection, rows: Sequence[tuple[int, int]]) -> None:
-    """Record the URLs of admitted requests: pairs of a request's row and a URL's row."""
-    if rows:
-        connection.execute(_ADMITTED, [{"row": row, "url_row": url} for row, url in rows])
+def admitted(connection: Connection, ids: Sequence[tuple[int, int]]) -> None:
+    """Record the URLs of admitted requests: pairs of a request's id and a URL's id."""
+    if ids:
+        connection.execute(
+            _ADMITTED,
+            [{"request_id": request_id, "admitted": url_id} for request_id, url_id in ids],
+        )
 
 
 def done(connection: Connection, spider: str, owner: str, most: int) -> list[DoneRequest]:
@@ -199,11 +204,11 @@ def done(connection: Connection, spider: str, owner: str, most: int) -> list[Don
 
 def forget(connection: Connection, finished: Sequence[DoneRequest]) -> None:
     """Delete requests that are recorded; their claims stay, and start requests are kept."""
-    rows = [{"row": one.row} for one in finished]
+    ids = [{"request_id": one.request_id} for one in finished]
     remember(connection, [one.claim for one in finished if one.claim and one.key is None])
-    if rows:
-        connection.execute(_KEEP, rows)
-        connection.execute(_REMOVE, rows)
+    if ids:
+        connection.execute(_KEEP, ids)
+        connection.execute(_REMOVE, ids)
 
 
 def remember(connection: Connection, values: Sequence[bytes]) -> int:
@@ -214,24 +219,24 @@ def remember(connection: Connection, values: Sequence[bytes]) -> int:
     return sum(connection.execute(new, {"value": value}).rowcount for value in values)
 
 
-def drop(connection: Connection, rows: Iterable[int]) -> None:
+def drop(connection: Connection, request_ids: Iterable[int]) -> None:
     """Delete requests, and their claims with them."""
-    for part in chunks(list(rows)):
+    for part in chunks(list(request_ids)):
         connection.execute(delete(requests).where(_c.id.in_(part)))
 
 
 def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
-    """Return row and URL of a key's claim; the row is None if it is not admitted yet."""
-    row = rows_of_keys(connection, [key]).get(key)
-    if row is not None:
-        return row, connection.scalar(select(urls.c.url).where(urls.c.id == row)) or ""
+    """Return id and URL of a key's claim; the id is None if it is not admitted yet."""
+    url_id = url_ids_of_keys(connection, [key]).get(key)
+    if url_id is not None:
+        return url_id, connection.scalar(select(urls.c.url).where(urls.c.id == url_id)) or ""
     waiting = connection.scalar(select(_c.url).where(_c.claim == key))
     return None if waiting is None else (None, waiting)
 
 
-def has_others(connection: Connection, url_row: int) -> bool:
+def has_others(connection: Connection, url_id: int) -> bool:
     """Return True if requests for a URL are queued or in flight."""
-    return bool(_OTHERS.run(connection, {"url_row": url_row}))
+    return bool(_OTHERS.run(connection, {"url_id": url_id}))
 
 
 class Swept(NamedTuple):
@@ -241,11 +246,11 @@ class Swept(NamedTuple):
     released: int
 
 
-def park(connection: Connection, url_rows: Iterable[int]) -> int:
+def park(connection: Connection, url_ids: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
     ready = update(requests).where(_c.standing == RequestState.READY)
     number = 0
-    for part in chunks(list(url_rows)):
+    for part in chunks(list(url_ids)):
         held = ready.where(_c.url_id.in_(part), _held)
         number += connection.execute(held.values(standing=int(RequestState.PARKED))).rowcount
     return number
@@ -272,12 +277,12 @@ def size(connection: Connection, spider: str) -> int:
 
 
 def newest(connection: Connection) -> int:
-    """Return the row of the newest request."""
+    """Return the id of the newest request."""
     return connection.scalar(select(func.max(_c.id))) or 0
 
 
 def was_started(connection: Connection, spider: str, fingerprint: bytes, up_to: int) -> bool:
-    """Return True if a spider's crawl has a start request in a row not after ``up_to``."""
+    """Return True if a spider's crawl has a start request with an id up to ``up_to``."""
     given = {"its": spider, "fingerprint": fingerprint, "newest": up_to}
     return bool(connection.scalar(_WAS_STARTED, given))
 

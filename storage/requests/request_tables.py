@@ -45,9 +45,7 @@ requests = Table(
     Column("url", Words, nullable=False, comment="what is requested"),
     Column("depth", Integer, nullable=False, comment="links from a start request"),
     Column("hops", Integer, nullable=False, comment="redirects in a row that led here"),
-    Column(
-        "url_id", BigInteger, comment="its row in urls; null: not admitted yet, or no plain GET"
-    ),
+    Column("url_id", BigInteger, comment="its id in urls; null: not admitted yet, or no plain GET"),
     Column("body", LargeBinary, comment="the whole request, as the crawler writes it"),
     Column("owner", Text, comment="the worker that has it"),
 )

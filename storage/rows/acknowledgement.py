@@ -16,7 +16,7 @@ _ANSWERED = frozenset({State.FETCHED, State.REDIRECTED})
 # Built once: building a statement takes longer than running it.
 _POSTPONE = Prepared(
     update(url_rows)
-    .where(url_rows.c.id == bindparam("row"))
+    .where(url_rows.c.id == bindparam("url_id"))
     .values(due=bindparam("at"), reason=bindparam("why"), attempts=url_rows.c.attempts + 1)
 )
 # A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
@@ -31,7 +31,7 @@ _OPEN = (
 _VALIDATORS = "SELECT url_id, etag, modified FROM pages WHERE url_id"
 _FAIL = Prepared(
     update(hosts)
-    .where(hosts.c.id == bindparam("row"))
+    .where(hosts.c.id == bindparam("host_id"))
     .values(error=bindparam("why"), error_at=bindparam("at"))
 )
 
@@ -43,34 +43,36 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
         For each outcome, True if it counts. Else its URL stays as it is: another outcome was
         recorded first, or this one is outdated.
     """
-    wanted: dict[int, int] = {}  # by row, the place of the outcome that counts
+    wanted: dict[int, int] = {}  # by URL id, the place of the outcome that counts
     outdated = _outdated(connection, outcomes)
     for place, one in enumerate(outcomes):
         if place not in outdated and (
-            one.row not in wanted or outcomes[wanted[one.row]].retry_at is not None
+            one.url_id not in wanted or outcomes[wanted[one.url_id]].retry_at is not None
         ):
-            wanted[one.row] = place
+            wanted[one.url_id] = place
     settled: dict[int, Transition] = {}
     postponed = []
     in_flight: list[int] = []  # a learned rule held them while they were fetched
     failed: dict[int, str | None] = {}
     open_rows = list(rows_of(connection, _OPEN, list(wanted)))
-    for row, host_id, depth, state, reason in open_rows:
-        outcome = outcomes[wanted[row]]
+    for url_id, host_id, depth, state, reason in open_rows:
+        outcome = outcomes[wanted[url_id]]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
-            settled[row] = Transition(host_id, depth, state_reason(state, reason), after)
-            in_flight += [row] * (state == State.HELD and reason == LEARNED)
+            settled[url_id] = Transition(host_id, depth, state_reason(state, reason), after)
+            in_flight += [url_id] * (state == State.HELD and reason == LEARNED)
         elif state == State.QUEUED:  # else it was held meanwhile, and is not retried
-            postponed.append({"row": row, "at": outcome.retry_at, "why": outcome.reason})
+            postponed.append({"url_id": url_id, "at": outcome.retry_at, "why": outcome.reason})
         if outcome.retry_at is not None or outcome.state is State.FAILED:
             failed[host_id] = outcome.reason
     transitions.move(connection, settled, due=now)
     delete_edges(connection, in_flight)
-    errors = [{"row": row, "why": why, "at": now} for row, why in sorted(failed.items())]
+    errors = [
+        {"host_id": host_id, "why": why, "at": now} for host_id, why in sorted(failed.items())
+    ]
     _FAIL.run_many(connection, errors)
     _POSTPONE.run_many(connection, postponed)
-    counting = {wanted[row] for row, *_rest in open_rows}
+    counting = {wanted[url_id] for url_id, *_rest in open_rows}
     return [place in counting for place in range(len(outcomes))]
 
 
@@ -83,17 +85,17 @@ def _outdated(connection: Connection, outcomes: Sequence[Outcome]) -> set[int]:
     unchanged = {place: outcome for place, outcome in enumerate(outcomes) if outcome.unchanged}
     if not unchanged:
         return set()
-    found = rows_of(connection, _VALIDATORS, [outcome.row for outcome in unchanged.values()])
-    stored = {row: validators for row, *validators in found}
+    found = rows_of(connection, _VALIDATORS, [outcome.url_id for outcome in unchanged.values()])
+    stored = {url_id: validators for url_id, *validators in found}
     return {
         place
         for place, outcome in unchanged.items()
-        if stored.get(outcome.row) != [outcome.queued.etag, outcome.queued.modified]
+        if stored.get(outcome.url_id) != [outcome.queued.etag, outcome.queued.modified]
     }
 
 
 def fetched_anew(connection: Connection, outcomes: Iterable[Outcome]) -> set[int]:
-    """Return the rows of URLs that have answered before, and now answered in the same way."""
-    now = {outcome.row: outcome.state for outcome in outcomes if outcome.state in _ANSWERED}
+    """Return the ids of URLs that have answered before, and now answered in the same way."""
+    now = {outcome.url_id: outcome.state for outcome in outcomes if outcome.state in _ANSWERED}
     found = rows_of(connection, "SELECT id, state FROM url_rows WHERE id", list(now))
-    return {row for row, state in found if state == now[row]}
+    return {url_id for url_id, state in found if state == now[url_id]}

@@ -38,20 +38,20 @@ def write_answers(
     """
     counted = [one for one in recorded if not one.late]
     for one in counted:
-        edges = [(hop, admission.row) for hop, admission in one.led]
-        pages.put_aliases(connection, one.outcome.row, edges, now)
+        edges = [(hop, admission.url_id) for hop, admission in one.led]
+        pages.put_aliases(connection, one.outcome.url_id, edges, now)
     outcomes = [one.outcome for one in counted]
-    answered = [(o.row, page) for o in outcomes if (page := o.page or o.unread) is not None]
+    answered = [(o.url_id, page) for o in outcomes if (page := o.page or o.unread) is not None]
     pages.put_pages(connection, answered, now)
-    pages.confirm(connection, [o.row for o in outcomes if o.unchanged], now)
-    redirected = [o.row for o in outcomes if o.state is State.REDIRECTED]
+    pages.confirm(connection, [o.url_id for o in outcomes if o.unchanged], now)
+    redirected = [o.url_id for o in outcomes if o.state is State.REDIRECTED]
     pages.remove(connection, redirected)  # their pages of an earlier crawl
     targets = list(redirect_targets(counted))
     if has_rules:
-        detours = [to.row for o in counted for hop, to in o.led if is_detour(hop, o.outcome)]
+        detours = [to.url_id for o in counted for hop, to in o.led if is_detour(hop, o.outcome)]
         needless = classes.represented_by_pages(connection, detours)
-        _release(connection, outcomes, {to.row for to in targets} - needless)
-    urls.promote(connection, [to.row for to in targets if not to.new], TARGET)
+        _release(connection, outcomes, {to.url_id for to in targets} - needless)
+    urls.promote(connection, [to.url_id for to in targets if not to.new], TARGET)
 
 
 def target_of(hop: Hop, outcome: Outcome) -> Candidate:
@@ -70,10 +70,10 @@ def _release(connection: Connection, outcomes: Sequence[Outcome], targets: Itera
     page is gone (404, 410), only a few of its other names are tried: session ids make thousands.
     """
     classes.release(connection, targets)
-    gone = {o.row for o in outcomes if o.page is not None and o.page.status in GONE}
+    gone = {o.url_id for o in outcomes if o.page is not None and o.page.status in GONE}
     classes.release_for(connection, gone, most=_TRIED)
     failed = [
-        o.row
+        o.url_id
         for o in outcomes
         if o.state in {State.FAILED, State.HELD}
         or (o.page is not None and o.page.status >= FIRST_ERROR)

@@ -67,16 +67,16 @@ def grant(
     Returns:
         The hosts that were handed over, or had been lost before.
     """
-    rows_by_name = leases.free_rows(connection, names, owner)
+    ids_by_name = leases.free_host_ids(connection, names, owner)
     leases.pace(
-        connection, {name: ready[name] for name in rows_by_name if name in ready}, delays, owner
+        connection, {name: ready[name] for name in ids_by_name if name in ready}, delays, owner
     )
-    if rows_by_name:
+    if ids_by_name:
         connection.execute(
             update(hosts)
-            .where(hosts.c.id == bindparam("row"))
+            .where(hosts.c.id == bindparam("host_id"))
             .values(lease_owner=to, lease_until=until),
-            [{"row": row} for row in rows_by_name.values()],
+            [{"host_id": host_id} for host_id in ids_by_name.values()],
         )
         withdraw(connection, to)
     return leases.not_of(connection, owner, names)

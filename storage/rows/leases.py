@@ -14,7 +14,7 @@ _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
     *(pages.c.etag, pages.c.modified, urls.c.priority),
 )
-_BY_ROW = (
+_BY_ID = (
     "SELECT hosts.name, state, due, urls.id, url, depth, hops, attempts, etag, modified, priority "
     "FROM urls JOIN hosts ON hosts.id = host_id LEFT JOIN pages ON url_id = urls.id WHERE urls.id"
 )
@@ -51,12 +51,12 @@ _QUEUE = Prepared(
 _EARLIEST = Prepared(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
 _EXTEND = Prepared(
     update(hosts)
-    .where(hosts.c.id == bindparam("row"))
+    .where(hosts.c.id == bindparam("host_id"))
     .values(lease_owner=bindparam("owner"), lease_until=bindparam("until"))
 )
 _PACE = Prepared(
     update(hosts)
-    .where(hosts.c.id == bindparam("row"))
+    .where(hosts.c.id == bindparam("host_id"))
     .values(ready_at=bindparam("ready"), delay=bindparam("wanted"))
 )
 
@@ -86,8 +86,8 @@ def lease(
         seconds: length of the lease.
         limit: largest number of hosts.
         per_host: largest number of URLs of each host.
-        loaded: for each host the rows that the worker has in memory. Of these, only promoted ones
-            are returned again.
+        loaded: for each host the ids of the URLs that the worker has in memory. Of these, only
+            promoted ones are returned again.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
         crowd: False leaves out the further hosts of domains with many.
     """
@@ -104,10 +104,10 @@ def lease(
         wanted = {"host": host_id, "level": level, "most": per_host + len(in_memory)}
         rows = [Queued(*row) for row in _QUEUE.run(connection, {**times, **wanted})]
         new = _first(rows, in_memory, per_host)
-        again = [one for one in rows if one.row in in_memory and one.priority < FIRST]
+        again = [one for one in rows if one.url_id in in_memory and one.priority < FIRST]
         if new or in_memory:
-            taken = {*in_memory, *(one.row for one in new)}
-            left = [one for one in rows if one.row not in taken and one.priority <= ORDINARY]
+            taken = {*in_memory, *(one.url_id for one in new)}
+            left = [one for one in rows if one.url_id not in taken and one.priority <= ORDINARY]
             more = len(new) == per_host or bool(left)
             at = ready_at if ready_at <= times["far"] else now
             leased[host_id] = LeasedHost(
@@ -122,7 +122,7 @@ def _first(rows: Sequence[Queued], loaded: Collection[int], most: int) -> list[Q
 
     Deferred ones do so only after all others were recorded, and a few at a time.
     """
-    new = [one for one in rows if one.row not in loaded]
+    new = [one for one in rows if one.url_id not in loaded]
     ordinary = [one for one in new if one.priority <= ORDINARY]
     if ordinary or not rows or rows[0].priority <= ORDINARY:
         return ordinary[:most]
@@ -130,27 +130,27 @@ def _first(rows: Sequence[Queued], loaded: Collection[int], most: int) -> list[Q
 
 
 def promoted(
-    connection: Connection, rows: Collection[int], *, now: float, level_by_level: bool
+    connection: Connection, url_ids: Collection[int], *, now: float, level_by_level: bool
 ) -> dict[str, list[Queued]]:
     """Return by host those of some URLs that `lease` could return now, in its order.
 
     Args:
         connection: in a transaction.
-        rows: of URLs in any state, of hosts in any lease.
+        url_ids: of URLs in any state, of hosts in any lease.
         now: seconds since 1970.
         level_by_level: as for `lease`.
     """
     queues: dict[str, list[Queued]] = {}
-    if not rows:
+    if not url_ids:
         return queues
     level = _level(connection, level_by_level=level_by_level)
-    for host, state, due, *columns in rows_of(connection, _BY_ROW, list(rows)):
+    for host, state, due, *columns in rows_of(connection, _BY_ID, list(url_ids)):
         url = Queued(*columns)
         is_due = due <= now or due > now + LONGEST_WAIT
         if state == State.QUEUED and is_due and url.depth <= level:
             queues.setdefault(host, []).append(url)
     for queue in queues.values():
-        queue.sort(key=lambda url: (url.priority, url.depth, url.row))
+        queue.sort(key=lambda url: (url.priority, url.depth, url.url_id))
     return queues
 
 
@@ -161,7 +161,7 @@ def renew(connection: Connection, owner: str, names: Collection[str], until: flo
         The hosts that are not the worker's any more: its leases had expired, as when its process
         was stopped for long, and another worker took them.
     """
-    _extend(connection, owner, free_rows(connection, names, owner).values(), until)
+    _extend(connection, owner, free_host_ids(connection, names, owner).values(), until)
     return not_of(connection, owner, names)
 
 
@@ -174,27 +174,29 @@ def not_of(connection: Connection, owner: str, names: Collection[str]) -> set[st
     return found
 
 
-def _extend(connection: Connection, owner: str, rows: Collection[int], until: float) -> None:
-    """Lease hosts, given by their rows, to a worker until a time."""
-    extended = [{"row": row, "owner": owner, "until": until} for row in rows]
+def _extend(connection: Connection, owner: str, host_ids: Collection[int], until: float) -> None:
+    """Lease hosts, given by their ids, to a worker until a time."""
+    extended = [{"host_id": host_id, "owner": owner, "until": until} for host_id in host_ids]
     _EXTEND.run_many(connection, extended)
 
 
-def free_rows(connection: Connection, names: Collection[str], owner: str | None) -> dict[str, int]:
-    """Lock the rows of hosts and return them, without those that another transaction has locked.
+def free_host_ids(
+    connection: Connection, names: Collection[str], owner: str | None
+) -> dict[str, int]:
+    """Lock the rows of hosts; return by name the ids of those that no other transaction has locked.
 
     So two transactions never wait for each other's rows. (SQLite has no locks of rows.) With an
     owner, only the rows of hosts that are leased to it.
     """
-    rows_by_name: dict[str, int] = {}
+    ids_by_name: dict[str, int] = {}
     for part in chunks(list(names)):
-        rows = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
+        query = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
         if owner is not None:
-            rows = rows.where(hosts.c.lease_owner == owner)
-        rows_by_name.update(
-            tuple(row) for row in connection.execute(rows.with_for_update(skip_locked=True))
+            query = query.where(hosts.c.lease_owner == owner)
+        ids_by_name.update(
+            tuple(row) for row in connection.execute(query.with_for_update(skip_locked=True))
         )
-    return rows_by_name
+    return ids_by_name
 
 
 def _level(connection: Connection, *, level_by_level: bool) -> int:
@@ -254,10 +256,10 @@ def pace(
         delays: for each host the delay that it asks for.
         owner: the worker; hosts that it does not lease stay as they are. None: all hosts.
     """
-    found = free_rows(connection, ready, owner)
+    found = free_host_ids(connection, ready, owner)
     rows = [
-        {"row": row, "ready": ready[host], "wanted": delays.get(host)}
-        for host, row in found.items()
+        {"host_id": host_id, "ready": ready[host], "wanted": delays.get(host)}
+        for host, host_id in found.items()
     ]
     _PACE.run_many(connection, rows)
 

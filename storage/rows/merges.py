@@ -34,8 +34,8 @@ class MergeExample(NamedTuple):
     """A link that was merged with a known URL."""
 
     spelling: str
-    row: int  # of that URL
-    source: int | None  # row of the URL on whose page the link stood
+    url_id: int  # of that URL
+    source: int | None  # id of the URL on whose page the link stood
 
 
 class MergeCounter:
@@ -67,21 +67,21 @@ class MergeCounter:
         tally = Tally()
         examples: dict[str, list[MergeExample]] = {}
         times: dict[str, int] = {}
-        rows: dict[str, int] = {}
+        url_ids: dict[str, int] = {}
         sources: dict[str, int | None] = {}
         # First all spellings that are the first of their URLs: no rules merge these.
         new = [admission[1] for admission in admissions]
         names.update(dict.fromkeys(map(_SPELLING, compress(candidates, new)), ""))
         known = zip(candidates, admissions, strict=True)
-        for candidate, (row, _new, _replaces) in compress(known, map(not_, new)):
+        for candidate, (url_id, _new, _replaces) in compress(known, map(not_, new)):
             spelling = candidate[1]
             if names.get(spelling) != "":
                 times[spelling] = times.get(spelling, 0) + 1
-                rows[spelling] = row
+                url_ids[spelling] = url_id
                 sources[spelling] = candidate[6]
-        first = spellings(connection, set(rows.values()))
+        first = spellings(connection, set(url_ids.values()))
         for spelling, count in times.items():
-            same_as = first.get(rows[spelling], "")
+            same_as = first.get(url_ids[spelling], "")
             rules = names.get(spelling)
             if rules is None:
                 rules = names[spelling] = merging_rules(spelling, same_as)
@@ -89,7 +89,7 @@ class MergeCounter:
                 tally.add(rules, spelling, same_as, count=count)
                 if len(spelling) <= _LONGEST:
                     latest = examples.setdefault(rules, [])
-                    latest.append(MergeExample(spelling, rows[spelling], sources[spelling]))
+                    latest.append(MergeExample(spelling, url_ids[spelling], sources[spelling]))
                     del latest[:-_EXAMPLES]
         return tally, examples
 
@@ -113,7 +113,7 @@ def put_examples(
     first = next_id(connection, merge_examples)
     found = [(rules, example) for rules, some in sorted(examples.items()) for example in some]
     rows = [
-        (first + n, rules, one.spelling.replace("\0", "%00"), one.row, one.source, now)
+        (first + n, rules, one.spelling.replace("\0", "%00"), one.url_id, one.source, now)
         for n, (rules, one) in enumerate(found)
     ]
     insert_rows(connection, merge_examples, _COLUMNS, rows)

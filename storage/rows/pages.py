@@ -15,14 +15,16 @@ from canonry.storage.sql.schema import aliases, pages
 from canonry.storage.sql.tables.figure_tables import merges, refusals
 
 _CONFIRM = Prepared(
-    update(pages).where(pages.c.url_id == bindparam("row")).values(fetched_at=bindparam("now"))
+    update(pages).where(pages.c.url_id == bindparam("page")).values(fetched_at=bindparam("now"))
 )
 
 
 def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
     """Write the pages of URLs; a later page of a URL replaces an earlier one."""
     latest = dict(answers)
-    rows = [{"url_id": row, "fetched_at": now, **page._asdict()} for row, page in latest.items()]
+    rows = [
+        {"url_id": url_id, "fetched_at": now, **page._asdict()} for url_id, page in latest.items()
+    ]
     if not rows:
         return
     changes = Counter(counts.page(page.status) for page in latest.values())
@@ -41,27 +43,27 @@ def _repeated(connection: Connection, digests: Sequence[bytes]) -> int:
     return len(digests) - len(wanted - known)
 
 
-def _delete(connection: Connection, rows: Sequence[int]) -> Counter[counts.Counted]:
+def _delete(connection: Connection, url_ids: Sequence[int]) -> Counter[counts.Counted]:
     """Delete pages; return the counts to subtract."""
     question = "SELECT status, digest, size FROM pages WHERE url_id"
-    gone = list(rows_of(connection, question, rows))
+    gone = list(rows_of(connection, question, url_ids))
     changes = Counter(counts.page(status) for status, _digest, _size in gone)
     if gone:
-        change_rows(connection, "DELETE FROM pages WHERE url_id", rows)
+        change_rows(connection, "DELETE FROM pages WHERE url_id", url_ids)
         digests = [bytes(digest) for status, digest, size in gone if status == OK and size]
         changes[counts.REPEATED] += _repeated(connection, digests)
     return changes
 
 
-def remove(connection: Connection, rows: Sequence[int]) -> None:
+def remove(connection: Connection, url_ids: Sequence[int]) -> None:
     """Delete the pages of URLs that no longer have one."""
-    if rows:
-        counts.add(connection, Counter({k: -n for k, n in _delete(connection, rows).items()}))
+    if url_ids:
+        counts.add(connection, Counter({k: -n for k, n in _delete(connection, url_ids).items()}))
 
 
-def confirm(connection: Connection, rows: Sequence[int], now: float) -> None:
+def confirm(connection: Connection, url_ids: Sequence[int], now: float) -> None:
     """Record that pages are unchanged as of now."""
-    _CONFIRM.run_many(connection, [{"row": row, "now": now} for row in rows])
+    _CONFIRM.run_many(connection, [{"page": url_id, "now": now} for url_id in url_ids])
 
 
 @cache
@@ -73,14 +75,14 @@ def _putting(dialect: str) -> Prepared:
 
 
 def put_aliases(
-    connection: Connection, from_row: int, edges: Iterable[tuple[Hop, int]], now: float
+    connection: Connection, from_id: int, edges: Iterable[tuple[Hop, int]], now: float
 ) -> None:
     """Write where a URL leads; an edge that is known counts once more."""
     changes: Counter[counts.Counted] = Counter()
-    for hop, to_row in edges:
+    for hop, to_id in edges:
         edge = {
-            "from_id": from_row,
-            "to_id": to_row,
+            "from_id": from_id,
+            "to_id": to_id,
             "kind": hop.kind,
             "status": hop.status,
             "located": hop.target.url,

@@ -19,7 +19,7 @@ _LEADS = "SELECT from_id, to_id, kind, last_seen, id FROM aliases WHERE from_id"
 class ChainEnd(NamedTuple):
     """The first or the last URL of a chain."""
 
-    row: int
+    url_id: int
     url: str
     state: State
     reason: str | None
@@ -37,44 +37,47 @@ class Chain(NamedTuple):
     last: ChainEnd
 
 
-def chains(connection: Connection, rows: Sequence[int]) -> list[Chain]:
-    """Return the chain that begins with each of some URLs, given by their rows."""
-    urls_by_row: dict[int, ChainEnd] = {}
+def chains(connection: Connection, url_ids: Sequence[int]) -> list[Chain]:
+    """Return the chain that begins with each of some URLs, given by their ids."""
+    ends_by_id: dict[int, ChainEnd] = {}
     following: dict[int, int] = {}
-    wanted = set(rows)
+    wanted = set(url_ids)
     for _ in range(MAX_REDIRECTS):
         if not wanted:
             break
-        new = {found.row: found for found in _read(connection, wanted)}
-        urls_by_row |= new
-        redirected = [url.row for url in new.values() if url.state is State.REDIRECTED]
+        new = {found.url_id: found for found in _read(connection, wanted)}
+        ends_by_id |= new
+        redirected = [url.url_id for url in new.values() if url.state is State.REDIRECTED]
         targets = _last_redirects(connection, redirected)
         following |= targets
-        wanted = set(targets.values()) - urls_by_row.keys()
+        wanted = set(targets.values()) - ends_by_id.keys()
     return [
-        Chain(urls_by_row[row], urls_by_row[_last(row, urls_by_row, following)]) for row in rows
+        Chain(ends_by_id[url_id], ends_by_id[_last(url_id, ends_by_id, following)])
+        for url_id in url_ids
     ]
 
 
-def _last_redirects(connection: Connection, rows: Iterable[int]) -> dict[int, int]:
-    """Return where URLs redirected when they were last fetched, by their rows."""
+def _last_redirects(connection: Connection, url_ids: Iterable[int]) -> dict[int, int]:
+    """Return where URLs redirected when they were last fetched, by their ids."""
     last: dict[int, tuple[float, int, int]] = {}  # the latest, as in `known_url.redirects_from`
-    for row, to_id, kind, *when in rows_of(connection, _LEADS, list(rows)):
+    for url_id, to_id, kind, *when in rows_of(connection, _LEADS, list(url_ids)):
         if kind == "redirect":
-            last[row] = max(last.get(row, (0.0, 0, 0)), (*when, to_id))
-    return {row: to_id for row, (_seen, _id, to_id) in last.items()}
+            last[url_id] = max(last.get(url_id, (0.0, 0, 0)), (*when, to_id))
+    return {url_id: to_id for url_id, (_seen, _id, to_id) in last.items()}
 
 
-def _read(connection: Connection, rows: Iterable[int]) -> Iterator[ChainEnd]:
-    """Yield URLs by their rows."""
-    for row, url, state, reason, status in rows_of(connection, _ROWS, list(rows)):
-        yield ChainEnd(row, url, State(state), reason, status)
+def _read(connection: Connection, url_ids: Iterable[int]) -> Iterator[ChainEnd]:
+    """Yield URLs by their ids."""
+    for url_id, url, state, reason, status in rows_of(connection, _ROWS, list(url_ids)):
+        yield ChainEnd(url_id, url, State(state), reason, status)
 
 
-def _last(row: int, urls_by_row: dict[int, ChainEnd], following: dict[int, int]) -> int:
-    """Return the last row of the chain that begins with a row."""
-    seen = {row}
-    while (after := following.get(row)) is not None and after in urls_by_row and after not in seen:
-        row = after
-        seen.add(row)
-    return row
+def _last(url_id: int, ends_by_id: dict[int, ChainEnd], following: dict[int, int]) -> int:
+    """Return the last URL of the chain that begins with one."""
+    seen = {url_id}
+    while (
+        (after := following.get(url_id)) is not None and after in ends_by_id and after not in seen
+    ):
+        url_id = after
+        seen.add(url_id)
+    return url_id

@@ -34,7 +34,7 @@ from canonry.storage.sql.url_tails import tails_of
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 _HOST = itemgetter(Candidate._fields.index("host"))
 # Built once: building a statement takes longer than running it.
-_here = url_rows.c.id == bindparam("row")
+_here = url_rows.c.id == bindparam("url_id")
 GIVEN = -(func.abs(url_rows.c.priority) % 2)  # the priority before any promotion
 _PROMOTE = Prepared(
     update(url_rows)
@@ -62,9 +62,9 @@ def admit(
     claims = seen.claim(connection, [candidate.key for candidate in candidates])
     if rules is not None or budgets_of is not None:
         _take_turn(connection, rules)
-    new = [(c, claim.row) for c, claim in zip(candidates, claims, strict=True) if claim.new]
+    new = [(c, claim.url_id) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
-        linked = {c.host for c, _row in new if c.source is not None}
+        linked = {c.host for c, _url_id in new if c.source is not None}
         names = dict.fromkeys(map(_HOST, map(itemgetter(0), new)))
         ids = host_ids(connection, names, now, linked, host_budget)
         new = _held(new, blocked_among(connection, ids), HOST_BLOCKED)
@@ -75,9 +75,13 @@ def admit(
         if rules is not None:
             placed = place(connection, new, rules, now, ids.__getitem__)
             new = _apply(placed, new)
-        replaced = {one.same_as: one.row for one in placed.replaced}
+        replaced = {one.same_as: one.url_id for one in placed.replaced}
         if budgets_of is not None:  # a URL that replaces a queued one needs no budget
-            free = [at for at, (c, row) in enumerate(new) if c.held is None and row not in replaced]
+            free = [
+                at
+                for at, (c, url_id) in enumerate(new)
+                if c.held is None and url_id not in replaced
+            ]
             over = budgets.spend(connection, [budgets_of(new[at][0].url) for at in free])
             for at, reason in zip(free, over, strict=True):
                 if reason is not None:
@@ -95,11 +99,11 @@ def admit(
             },
         )
         if rules is not None:
-            deferral.replace(connection, [(old, row) for row, old in replaced.items()], HELD)
+            deferral.replace(connection, [(old, url_id) for url_id, old in replaced.items()], HELD)
             record_held(connection, [*placed.held, *placed.replaced], rules, now)
             claims = (
                 [
-                    a._replace(replaces=replaced[a.row]) if a.new and a.row in replaced else a
+                    a._replace(replaces=replaced[a.url_id]) if a.new and a.url_id in replaced else a
                     for a in claims
                 ]
                 if replaced
@@ -115,8 +119,8 @@ def columns_of(
     """Return the rows of new URLs as columns, most of which need no loop.
 
     Args:
-        new: candidates and the ids of their rows.
-        ids: by name the rows of their hosts.
+        new: candidates and the ids of their URLs.
+        ids: by name the ids of their hosts.
         found_at: for each, when it was found; seconds since 1970.
     """
     candidates, numbers = zip(*new, strict=True)
@@ -155,8 +159,8 @@ def _held(
     if not names:
         return new
     return [
-        (c._replace(held=reason) if c.held is None and c.host in names else c, row)
-        for c, row in new
+        (c._replace(held=reason) if c.held is None and c.host in names else c, url_id)
+        for c, url_id in new
     ]
 
 
@@ -170,7 +174,7 @@ def blocked_among(connection: Connection, names: Iterable[str]) -> set[str]:
 
 def _apply(placed: Placement, new: Sequence[tuple[Candidate, int]]) -> list[tuple[Candidate, int]]:
     """Return new URLs with what rules say about them: some are held, some are requested later."""
-    held = {one.row for one in placed.held}
+    held = {one.url_id for one in placed.held}
     later = placed.deferred
     if not held and not later:
         return list(new)
@@ -194,7 +198,7 @@ def host_ids(
     counted: Collection[str] = (),
     budget: budgets.HostBudget | None = None,
 ) -> dict[str, int]:
-    """Return the rows of hosts; insert those that are missing.
+    """Return the ids of hosts; insert those that are missing.
 
     Args:
         connection: in a writing transaction.
@@ -225,21 +229,21 @@ def host_ids(
     return ids_by_name
 
 
-def promote(connection: Connection, rows: Iterable[int], priority: int) -> None:
+def promote(connection: Connection, url_ids: Iterable[int], priority: int) -> None:
     """Let queued URLs be requested sooner, where they have a worse priority.
 
     Args:
         connection: in a writing transaction.
-        rows: of URLs in any state; those that are not queued keep their priority.
+        url_ids: of URLs in any state; those that are not queued keep their priority.
         priority: `QUESTION` or `TARGET`.
     """
-    _PROMOTE.run_many(connection, [{"row": row, "to": priority} for row in rows])
+    _PROMOTE.run_many(connection, [{"url_id": url_id, "to": priority} for url_id in url_ids])
 
 
-def spellings(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
+def spellings(connection: Connection, url_ids: Iterable[int]) -> dict[int, str]:
     """Return the first spelling of each URL."""
     question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
-    return dict(rows_of(connection, question, list(rows)))
+    return dict(rows_of(connection, question, list(url_ids)))
 
 
 def seed_targets(connection: Connection) -> list[str]:

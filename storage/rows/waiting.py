@@ -38,8 +38,8 @@ def waiting_hosts(connection: Connection, now: float) -> list[WaitingHost]:
         .limit(_MOST)
     )
     return [
-        WaitingHost(name, ready_at, reason_of(connection, row), number)
-        for row, name, ready_at, number in rows.all()
+        WaitingHost(name, ready_at, reason_of(connection, host_id), number)
+        for host_id, name, ready_at, number in rows.all()
     ]
 
 
@@ -53,16 +53,16 @@ def waits_for(connection: Connection, now: float) -> WaitingHost | None:
     first: WaitingHost | None = None
     query = select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.pending)
     query = query.where(_HAS_WORK).order_by(hosts.c.ready_at).limit(_LOOKED_AT)
-    for row, name, ready_at, number in connection.execute(query).all():
+    for host_id, name, ready_at, number in connection.execute(query).all():
         if first is not None and ready_at >= first.until:
             break
-        queued = urls.c.host_id == row, urls.c.state == State.QUEUED
+        queued = urls.c.host_id == host_id, urls.c.state == State.QUEUED
         due = connection.scalar(select(func.min(urls.c.due)).where(*queued)) or 0.0
         until = max(ready_at, due)
         if until <= now:
             return None
         if first is None or until < first.until:
-            first = WaitingHost(name, until, reason_of(connection, row), number)
+            first = WaitingHost(name, until, reason_of(connection, host_id), number)
     return first
 
 

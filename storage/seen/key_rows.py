@@ -16,8 +16,8 @@ _GROUP = 100  # rows in one statement: SQLite takes two thirds of the time
 # The order of the keys is the order in which their rows lock: two claims never wait for each other.
 _INSERT_ALL = """
 INSERT INTO keys (key, url_id)
-SELECT substring(%b::bytea FROM 16 * (place::int - 1) + 1 FOR 16), row_of_url
-FROM unnest(%b::bigint[]) WITH ORDINALITY AS given (row_of_url, place) ORDER BY place
+SELECT substring(%b::bytea FROM 16 * (place::int - 1) + 1 FOR 16), url_id
+FROM unnest(%b::bigint[]) WITH ORDINALITY AS given (url_id, place) ORDER BY place
 ON CONFLICT (key) DO NOTHING
 """
 _SOME = 200_000  # keys read at once
@@ -33,7 +33,7 @@ _JOINED = {
 
 
 def joined_keys(connection: Connection, after: int = 0) -> Iterator[bytes]:
-    """Yield the keys of URLs in rows after one, joined in batches."""
+    """Yield the keys of URLs with ids after one, joined in batches."""
     name = connection.dialect.name
     find_end = _END.format("?" if name == "sqlite" else "%s")
     start, end = b"", b""
@@ -46,13 +46,13 @@ def joined_keys(connection: Connection, after: int = 0) -> Iterator[bytes]:
         start = end
 
 
-def rows_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes, int]:
-    """Return by key the URL's row, for the keys that the table has."""
+def url_ids_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes, int]:
+    """Return by key the URL's id, for the keys that the table has."""
     return dict(rows_of(connection, "SELECT key, url_id FROM keys WHERE key", wanted))
 
 
-def insert_keys(connection: Connection, rows_by_key: Mapping[bytes, int]) -> dict[bytes, int]:
-    """Insert the keys that the table lacks; return the URLs' rows of the others.
+def insert_keys(connection: Connection, ids_by_key: Mapping[bytes, int]) -> dict[bytes, int]:
+    """Insert the keys that the table lacks; return the others, with the ids of their URLs.
 
     Neighbours in the index are written together. If another open transaction of PostgreSQL has
     inserted a key, this waits for it; the key is ours if that transaction fails.
@@ -60,25 +60,25 @@ def insert_keys(connection: Connection, rows_by_key: Mapping[bytes, int]) -> dic
     Args:
         connection: in a writing transaction; if others claim beside it, it has inserted no keys
             before.
-        rows_by_key: by key the row of its URL, at least one.
+        ids_by_key: by key the id of its URL, at least one.
     """
-    ordered, rows = in_order(rows_by_key)
+    ordered, url_ids = in_order(ids_by_key)
     if connection.dialect.name != "postgresql":
-        inserted = _insert_groups(connection, ordered, rows)
-    elif not is_beside(connection) and _copied(connection, ordered, rows):
+        inserted = _insert_groups(connection, ordered, url_ids)
+    elif not is_beside(connection) and _copied(connection, ordered, url_ids):
         return {}
     else:
-        inserted = connection.exec_driver_sql(_INSERT_ALL, (b"".join(ordered), rows)).rowcount
+        inserted = connection.exec_driver_sql(_INSERT_ALL, (b"".join(ordered), url_ids)).rowcount
     if inserted == len(ordered):
         return {}
-    there = rows_of_keys(connection, ordered)
-    return {key: row for key, row in there.items() if row != rows_by_key[key]}
+    there = url_ids_of_keys(connection, ordered)
+    return {key: url_id for key, url_id in there.items() if url_id != ids_by_key[key]}
 
 
-def _insert_groups(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int]) -> int:
+def _insert_groups(connection: Connection, ordered: Sequence[bytes], url_ids: Sequence[int]) -> int:
     """Insert the keys that SQLite's table lacks; return how many these were."""
-    values: list[bytes | int] = [*ordered, *rows]
-    values[::2], values[1::2] = ordered, rows
+    values: list[bytes | int] = [*ordered, *url_ids]
+    values[::2], values[1::2] = ordered, url_ids
     inserted, start = 0, 0
     for size in (_GROUP, 1):
         width = 2 * size
@@ -91,14 +91,14 @@ def _insert_groups(connection: Connection, ordered: Sequence[bytes], rows: Seque
     return inserted
 
 
-def _copied(connection: Connection, ordered: Sequence[bytes], rows: Sequence[int]) -> bool:
+def _copied(connection: Connection, ordered: Sequence[bytes], url_ids: Sequence[int]) -> bool:
     """Insert keys with COPY, which takes half the time; return False if the table has any of them.
 
     Only where nobody else can insert them meanwhile.
     """
     connection.exec_driver_sql("SAVEPOINT copying")
     try:
-        insert_rows(connection, keys, ("key", "url_id"), list(zip(ordered, rows, strict=True)))
+        insert_rows(connection, keys, ("key", "url_id"), list(zip(ordered, url_ids, strict=True)))
     except IntegrityError:
         connection.exec_driver_sql("ROLLBACK TO copying")
         return False

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from canonry.storage.records import Admission
 from canonry.storage.seen.bloom import FIRST_CAPACITY, KEY_BYTES, KeyFilter, split
-from canonry.storage.seen.key_rows import ClaimTally, insert_keys, joined_keys, rows_of_keys
+from canonry.storage.seen.key_rows import ClaimTally, insert_keys, joined_keys, url_ids_of_keys
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.row_ids import take_url_ids
@@ -83,9 +83,13 @@ class SeenSet:
         self._last_id: int | None = None  # of the open transaction, if nobody's ids are between
 
     def is_confirmed(self, connection: Connection) -> bool:
-        """Return False if the table lacks a recent key, or has another row for it."""
-        met = {key: row for part in reversed(self._recent.generations) for key, row in part.items()}
-        return rows_of_keys(connection, list(met)) == met
+        """Return False if the table lacks a recent key, or has another URL for it."""
+        met = {
+            key: url_id
+            for part in reversed(self._recent.generations)
+            for key, url_id in part.items()
+        }
+        return url_ids_of_keys(connection, list(met)) == met
 
     def catch_up(self, connection: Connection) -> Iterator[int]:
         """Add the keys of later URLs to the filter; yield how many it read after each batch.
@@ -118,7 +122,7 @@ class SeenSet:
 
         Returns:
             One admission for each key. For a new key, the caller inserts its URL under the
-            admission's row id in the same transaction. New ids rise in the order of the keys.
+            admission's ``url_id`` in the same transaction. New ids rise in the order of the keys.
 
         Raises:
             RuntimeError: if a transaction that shares the lock has the turn. Others may hold keys
@@ -128,27 +132,27 @@ class SeenSet:
             raise RuntimeError("keys are claimed once in a transaction beside others, and first")
         self.tally.claims += len(wanted)
         distinct = dict.fromkeys(wanted)
-        rows_by_key = self._look_up(connection, distinct)
-        new = [key for key in distinct if key not in rows_by_key] if rows_by_key else list(distinct)
+        ids_by_key = self._look_up(connection, distinct)
+        new = [key for key in distinct if key not in ids_by_key] if ids_by_key else list(distinct)
         won: dict[bytes, int] = {}
         if new:
             won = dict(zip(new, take_url_ids(connection, len(new)), strict=True))
-            rows_by_key.update(won)
+            ids_by_key.update(won)
             others = self._insert(connection, won)
-            rows_by_key.update(others)
+            ids_by_key.update(others)
             for key in others:
                 del won[key]
         # If all are new, their ids are in the order of the keys already.
-        ids = won.values() if len(won) == len(wanted) else map(rows_by_key.__getitem__, wanted)
+        ids = won.values() if len(won) == len(wanted) else map(ids_by_key.__getitem__, wanted)
         found = zip(ids, _first_of(wanted, won), repeat(None), strict=False)
         answers = list(map(_ADMISSION, found))
         if len(self._fresh) > _RECENT:  # the table has them, even before the commit
             self._fresh.clear()
-        self._fresh.update(rows_by_key)
+        self._fresh.update(ids_by_key)
         return answers
 
     def _insert(self, connection: Connection, numbered: Mapping[bytes, int]) -> dict[bytes, int]:
-        """Insert the keys that the table lacks; return the URLs' rows of the others."""
+        """Insert the keys that the table lacks; return the others, with the ids of their URLs."""
         others = insert_keys(connection, numbered)
         if others and min(others.values()) <= self.known_up_to:
             self._wrong()
@@ -173,21 +177,21 @@ class SeenSet:
         self._last_id = None
 
     def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
-        """Return the URLs' rows of the keys that are known."""
-        rows_by_key: dict[bytes, int] = {}
+        """Return the keys that are known, with the ids of their URLs."""
+        ids_by_key: dict[bytes, int] = {}
         for memory in (
             *self._recent.generations,
             self._fresh,
         ):  # later answers replace earlier ones
             here = memory.keys() & wanted.keys()
-            rows_by_key.update(zip(here, map(memory.__getitem__, here), strict=True))
-        rest = [key for key in wanted if key not in rows_by_key] if rows_by_key else list(wanted)
+            ids_by_key.update(zip(here, map(memory.__getitem__, here), strict=True))
+        rest = [key for key in wanted if key not in ids_by_key] if ids_by_key else list(wanted)
         doubtful = list(compress(rest, self.filter.perhaps(rest)))
-        found = rows_of_keys(connection, doubtful)
+        found = url_ids_of_keys(connection, doubtful)
         self.tally.passed += len(rest) - len(doubtful)
         self.tally.wrong += len(doubtful) - len(found)
-        rows_by_key.update(found)
-        return rows_by_key
+        ids_by_key.update(found)
+        return ids_by_key
 
     def committed(self) -> None:
         """Keep what was claimed: the transaction was committed."""

@@ -50,12 +50,14 @@ def move(
 
     Args:
         connection: in a writing transaction.
-        moved: the transition of each row of ``url_rows``.
+        moved: by the ids of the URLs, their transitions.
         due: the new value of that column; None leaves it as it is.
     """
     if not moved:
         return
-    rows = [(int(to), why, due, row) for row, (_host, _depth, _before, (to, why)) in moved.items()]
+    rows = [
+        (int(to), why, due, url_id) for url_id, (_host, _depth, _before, (to, why)) in moved.items()
+    ]
     execute_many(connection, _WRITES[connection.dialect.name], rows)
     count(connection, Counter(moved.values()))
 
@@ -67,12 +69,12 @@ def hold(
 
     Args:
         connection: in a writing transaction.
-        queued: by host and depth the rows of ``url_rows``.
+        queued: by host and depth the ids of the URLs.
         reason: one of ours, letters and hyphens.
     """
-    rows = [row for some in queued.values() for row in some]
+    url_ids = [url_id for some in queued.values() for url_id in some]
     held = f"UPDATE url_rows SET state = {State.HELD:d}, reason = '{reason}' WHERE id"  # noqa: S608 - ours
-    change_rows(connection, held, rows)
+    change_rows(connection, held, url_ids)
     to = State.HELD, reason
     count(connection, {Transition(*at, QUEUED, to): len(some) for at, some in queued.items()})
 

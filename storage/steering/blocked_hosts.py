@@ -35,9 +35,9 @@ def block(store: ShortSteps, name: str) -> int:
         StoreError: if it knows none of that name.
     """
     with store.step() as connection:
-        row = _row_of(connection, name)
-        _mark(connection, row, blocked=1)
-    return store.repeat(lambda connection: _hold(connection, row) or None)
+        host_id = _id_of(connection, name)
+        _mark(connection, host_id, blocked=1)
+    return store.repeat(lambda connection: _hold(connection, host_id) or None)
 
 
 def unblock(store: ShortSteps, name: str) -> int:
@@ -47,9 +47,9 @@ def unblock(store: ShortSteps, name: str) -> int:
         StoreError: if the store knows no host of that name.
     """
     with store.step() as connection:
-        row = _row_of(connection, name)
-        _mark(connection, row, blocked=0)
-    return store.repeat(lambda connection: _release(connection, row) or None)
+        host_id = _id_of(connection, name)
+        _mark(connection, host_id, blocked=0)
+    return store.repeat(lambda connection: _release(connection, host_id) or None)
 
 
 def finish(connection: Connection) -> int:
@@ -60,58 +60,58 @@ def finish(connection: Connection) -> int:
     Args:
         connection: in a writing transaction.
     """
-    for row, pending in unfinished(connection):
-        if pending and (held := _hold(connection, row)):
+    for host_id, pending in unfinished(connection):
+        if pending and (held := _hold(connection, host_id)):
             return held
     return 0
 
 
 def unfinished(connection: Connection) -> Sequence[tuple[int, int]]:
-    """Return the blocked hosts that have queued URLs: their rows, and how many."""
+    """Return the blocked hosts that have queued URLs: their ids, and how many."""
     found = connection.execute(select(hosts.c.id, hosts.c.pending).where(_IS_BLOCKED))
-    return [(row, pending) for row, pending in found if pending]
+    return [(host_id, pending) for host_id, pending in found if pending]
 
 
-def _row_of(connection: Connection, name: str) -> int:
-    """Return the row of a host.
+def _id_of(connection: Connection, name: str) -> int:
+    """Return the id of a host.
 
     Raises:
         StoreError: if there is none.
     """
-    row = connection.scalar(select(hosts.c.id).where(hosts.c.name == name))
-    if row is None:
+    host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == name))
+    if host_id is None:
         raise StoreError(f"host {name!r}: the store knows no such host; 'canonry hosts list'")
-    return int(row)
+    return int(host_id)
 
 
-def _mark(connection: Connection, row: int, *, blocked: int) -> None:
+def _mark(connection: Connection, host_id: int, *, blocked: int) -> None:
     """Mark a host; a crawl that has leased it loses it."""
     values = {"blocked": blocked, "lease_owner": None, "lease_until": 0.0}
     if not blocked:
         del values["lease_owner"], values["lease_until"]
-    connection.execute(update(hosts).where(hosts.c.id == row).values(**values))
+    connection.execute(update(hosts).where(hosts.c.id == host_id).values(**values))
 
 
-def _hold(connection: Connection, row: int) -> int:
+def _hold(connection: Connection, host_id: int) -> int:
     """Hold some of a host's queued URLs."""
     queued = select(urls.c.id, urls.c.depth).where(
-        urls.c.host_id == row, urls.c.state == State.QUEUED
+        urls.c.host_id == host_id, urls.c.state == State.QUEUED
     )
     found = connection.execute(queued.limit(STEP)).all()
-    moved = {one.id: Transition(row, one.depth, QUEUED, _HELD) for one in found}
+    moved = {one.id: Transition(host_id, one.depth, QUEUED, _HELD) for one in found}
     transitions.move(connection, moved)
     return len(moved)
 
 
-def _release(connection: Connection, row: int) -> int:
+def _release(connection: Connection, host_id: int) -> int:
     """Put some of a host's held URLs back in the queue."""
-    if connection.scalar(select(hosts.c.blocked).where(hosts.c.id == row)):
+    if connection.scalar(select(hosts.c.blocked).where(hosts.c.id == host_id)):
         return 0  # somebody has blocked it again
     held = select(urls.c.id).where(
         _HELD_HERE,
         urls.c.state == State.HELD,
         urls.c.reason == HOST_BLOCKED,
-        urls.c.host_id == row,
+        urls.c.host_id == host_id,
     )
     found = list(connection.scalars(held.limit(STEP)))
     return sum(queue_again(connection, urls.c.id.in_(part)) for part in chunks(found))

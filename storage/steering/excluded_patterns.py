@@ -61,9 +61,9 @@ def preview(connection: Connection, pattern: URLPattern, most: int = _LOOKED_AT)
         most: URLs to look at.
     """
     found = select(hosts.c.id, hosts.c.pending).where(hosts.c.name == pattern.host)
-    row, queued = connection.execute(found).one_or_none() or (None, 0)
+    host_id, queued = connection.execute(found).one_or_none() or (None, 0)
     ever = connection.scalar(select(budgets.c.count).where(budgets.c.key == pattern.key)) or 0
-    here = select(urls.c.url).where(urls.c.host_id == row, urls.c.state == State.QUEUED)
+    here = select(urls.c.url).where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
     here = here.order_by(urls.c.priority, urls.c.depth, urls.c.id).limit(most)
     first = here.subquery()
     may = select(first.c.url).where(first.c.url.contains(pattern.part, autoescape=True))

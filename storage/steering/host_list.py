@@ -23,7 +23,7 @@ _FIRST_QUEUED = (
 class HostRow(NamedTuple):
     """A host; the columns of the table say what each field means."""
 
-    row: int
+    host_id: int
     name: str
     queued: int
     ready_at: float
@@ -93,7 +93,7 @@ def hosts_in(
         (chosen.column, hosts.c.id),
         chosen.ascending,
         HostRow._make,
-        lambda one: f"{one.row}|{one[place]}",
+        lambda one: f"{one.host_id}|{one[place]}",
     )
     if part:
         return page_with(connection, listed, hosts.c.name, part, most)
@@ -108,9 +108,9 @@ def _query(order: _Order, after: str, *, blocked: bool) -> Select[Any]:
     if blocked:
         query = query.where(hosts.c.id.in_(select(hosts.c.id).where(_IS_BLOCKED)))
     if after:
-        row, _, value = after.partition("|")
+        host_id, _, value = after.partition("|")
         try:
-            place = (order.value_of(value), int(row))
+            place = (order.value_of(value), int(host_id))
         except ValueError:
             raise StoreError(f"{after!r} is no place in a list of hosts") from None
         here = tuple_(order.column, hosts.c.id)
@@ -125,13 +125,13 @@ def host_named(connection: Connection, name: str) -> HostRow | None:
 
 
 def number_of(connection: Connection) -> int:
-    """Return how many hosts the store knows; their rows count up from 1."""
+    """Return how many hosts the store knows; their ids count up from 1."""
     return connection.scalar(select(func.max(hosts.c.id))) or 0
 
 
 def retry_reason(connection: Connection, host: HostRow) -> str | None:
     """Return the reason of that URL of a host which waits longest for its retry."""
-    return reason_of(connection, host.row)
+    return reason_of(connection, host.host_id)
 
 
 def robots_of(connection: Connection, wanted: Iterable[HostRow]) -> dict[str, list[RobotsState]]:
@@ -142,7 +142,7 @@ def robots_of(connection: Connection, wanted: Iterable[HostRow]) -> dict[str, li
     names: dict[str, str] = {}
     for host in wanted:
         names |= {f"{scheme}://{host.name}": host.name for scheme in ("https", "http")}
-        first = connection.exec_driver_sql(_FIRST_QUEUED.format(int(host.row))).scalar()
+        first = connection.exec_driver_sql(_FIRST_QUEUED.format(int(host.host_id))).scalar()
         if first is not None:
             names["/".join(str(first).split("/", 3)[:3])] = host.name
     question = (

@@ -16,7 +16,7 @@ _HERE = text("state > 2")  # the condition of the index
 class RefusedURL(NamedTuple):
     """A URL that is held or has failed."""
 
-    row: int
+    url_id: int
     url: str
     host: str
     depth: int
@@ -43,7 +43,7 @@ def urls_of(
     Args:
         connection: in a transaction.
         refusal: state and reason, as the store has it.
-        before: the row that ended the page before.
+        before: the id of the URL that ended the page before.
         most: URLs on a page.
     """
     query = (
@@ -67,4 +67,4 @@ def urls_of(
 
 
 def _cursor(one: RefusedURL) -> str:
-    return str(one.row)
+    return str(one.url_id)

@@ -67,13 +67,13 @@ class _Pass:
             .where(*here, urls.c.id > self._after, urls.c.id <= self._last)
         )
         if self._host is not None:
-            row = connection.scalar(select(hosts.c.id).where(hosts.c.name == self._host))
-            if row is None:
+            host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == self._host))
+            if host_id is None:
                 raise StoreError(f"host {self._host!r}: the store knows no such host")
-            query = query.where(urls.c.host_id == row)
+            query = query.where(urls.c.host_id == host_id)
         found = connection.execute(query.order_by(urls.c.id).limit(STEP)).all()
         if not found:
             return None
         self._after = found[-1].id
-        rows = [one.id for one in found if not one.blocked and not self._keeps(one.url)]
-        return sum(queue_again(connection, urls.c.id.in_(part)) for part in chunks(rows))
+        url_ids = [one.id for one in found if not one.blocked and not self._keeps(one.url)]
+        return sum(queue_again(connection, urls.c.id.in_(part)) for part in chunks(url_ids))

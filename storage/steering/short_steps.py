@@ -93,10 +93,10 @@ def advance(connection: Connection) -> None:
     connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"value": now}))
 
 
-def withdrawn(connection: Connection, rows: Collection[int]) -> set[int]:
+def withdrawn(connection: Connection, url_ids: Collection[int]) -> set[int]:
     """Return those of some URLs that were queued and are not to be fetched any more."""
     question = (
         "SELECT urls.id FROM urls JOIN hosts ON hosts.id = host_id "
         "WHERE (state <> 0 OR blocked > 0) AND urls.id"
     )
-    return {row for (row,) in rows_of(connection, question, list(rows))}
+    return {url_id for (url_id,) in rows_of(connection, question, list(url_ids))}

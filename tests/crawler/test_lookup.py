@@ -17,10 +17,10 @@ SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare", state
 def redirected(store: Store, source: str, target: str) -> None:
     """Record that a URL redirects to a page."""
     [there] = admit(store, [source])
-    hop = Hop("redirect", 301, candidate(target)._replace(hops=1, source=there.row))
-    [[end]] = store.record([visited(there.row, State.REDIRECTED, hops=[hop])], 2.0)
+    hop = Hop("redirect", 301, candidate(target)._replace(hops=1, source=there.url_id))
+    [[end]] = store.record([visited(there.url_id, State.REDIRECTED, hops=[hop])], 2.0)
     page = Page(200, 0.1, "text/html", 1, b"x" * 16, None, None, 0)
-    store.record([visited(end.row, State.FETCHED, page=page)], 3.0)
+    store.record([visited(end.url_id, State.FETCHED, page=page)], 3.0)
 
 
 def test_the_identity_is_where_rules_and_redirects_lead(tmp_path: Path) -> None:

@@ -27,32 +27,32 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def link(store: Store, *urls: str, now: float = 2.0) -> list[int]:
-    """Admit URLs as links of the first page; return their rows."""
+    """Admit URLs as links of the first page; return their ids."""
     given = [candidate(url)._replace(source=1, depth=1) for url in urls]
-    return [answer.row for answer in store.admit(given, now)]
+    return [answer.url_id for answer in store.admit(given, now)]
 
 
 def page(
     store: Store, url: str, body: bytes = b"", hops: tuple[Hop, ...] = (), now: float = 5.0
 ) -> int:
-    [row] = link(store, url)
+    [url_id] = link(store, url)
     digest = (body or url.encode()[-16:]).ljust(16)
     answer = Page(200, 0.1, "text/html", 9, digest, None, hops[0].target.url if hops else None, 0)
-    store.record([visited(row, State.FETCHED, page=answer, hops=hops)], now)
-    return row
+    store.record([visited(url_id, State.FETCHED, page=answer, hops=hops)], now)
+    return url_id
 
 
 def moved(store: Store, url: str, to: str, status: int = 301, now: float = 5.0) -> int:
-    [row] = link(store, url)
-    hop = Hop("redirect", status, candidate(to)._replace(hops=1, source=row))
-    store.record([visited(row, State.REDIRECTED, hops=(hop,))], now)
-    return row
+    [url_id] = link(store, url)
+    hop = Hop("redirect", status, candidate(to)._replace(hops=1, source=url_id))
+    store.record([visited(url_id, State.REDIRECTED, hops=(hop,))], now)
+    return url_id
 
 
 def test_the_latest_examples_are_kept_with_the_page_of_the_link(
     tmp_path: Path, store: Store
 ) -> None:
-    [row] = link(store, f"{H}/a")
+    [url_id] = link(store, f"{H}/a")
     for n in range(30):
         link(store, f"{H}/a?utm_source={n}", now=10.0 + n)
     link(store, f"{H}/a?utm_source=9", f"{H}/%61", now=50.0)
@@ -62,7 +62,9 @@ def test_the_latest_examples_are_kept_with_the_page_of_the_link(
         every = known_merges.examples(connection, ["tracking"], 100)
         both = known_merges.examples(connection, ["tracking", "percent-unreserved"], 2)
         each = known_merges.example_of_each(connection)
-    assert found[0] == MergedLink("tracking", f"{H}/a?utm_source=9", f"{H}/a", row, f"{H}/", 50.0)
+    assert found[0] == MergedLink(
+        "tracking", f"{H}/a?utm_source=9", f"{H}/a", url_id, f"{H}/", 50.0
+    )
     assert [one.spelling[-2:] for one in found] == ["=9", "29", "28", "27", "26"]
     assert len(every) == 8, "older ones are gone"
     assert {one.rules for one in both} == {"tracking", "percent-unreserved"}
@@ -78,7 +80,7 @@ def test_a_store_without_examples_has_the_first_link(tmp_path: Path, store: Stor
         [huge] = known_merges.examples(connection, ["fragment"], 5)
         assert known_merges.example_of_each(connection)["tracking"] == found
     assert found == MergedLink("tracking", f"{H}/a?utm_source=1", f"{H}/a", None, None, None)
-    assert huge.row is None, "a very long link is counted, and not kept again"
+    assert huge.url_id is None, "a very long link is counted, and not kept again"
 
 
 def test_redirects_that_merge_come_first_by_time_and_others_are_left_out(
@@ -117,5 +119,5 @@ def test_canonical_links_learned_rules_and_equal_pages(tmp_path: Path, store: St
         counted = known_merges.kind_counts(connection)
     assert (canonical.url, canonical.same_as) == (f"{H}/c", f"{H}/a")
     assert (learned.url, learned.same_as, learned.seen_at) == (f"{H}/d/", f"{H}/d", 8.0)
-    assert [(one.row, one.url, one.same_as) for one in equal] == [(twin, f"{H}/b", f"{H}/a")]
+    assert [(one.url_id, one.url, one.same_as) for one in equal] == [(twin, f"{H}/b", f"{H}/a")]
     assert (counted.canonical, counted.rule, counted.content) == (1, 1, 2)

@@ -108,9 +108,9 @@ def test_rows_that_were_leased_are_compared_by_a_process_that_has_claimed_nothin
     [host] = lease(fresh, "w")
     database.restore()
     with fresh.transaction() as connection:
-        fresh.confirm_rows(connection, host.urls[:1])
+        fresh.confirm_url_ids(connection, host.urls[:1])
         with pytest.raises(StoreRewoundError, match="older copy"):
-            fresh.confirm_rows(connection, host.urls)
+            fresh.confirm_url_ids(connection, host.urls)
     fresh.close()
 
 

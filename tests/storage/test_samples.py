@@ -18,20 +18,20 @@ def taken(store: Store) -> list[samples.StoreSample]:
         return samples.between(connection, 0.0, 1e12)
 
 
-def record(store: Store, row: int, at: float, *links: str) -> None:
-    page = PAGE._replace(digest=row.to_bytes(16))
-    outcome = visited(row, State.FETCHED, page=page)
+def record(store: Store, url_id: int, at: float, *links: str) -> None:
+    page = PAGE._replace(digest=url_id.to_bytes(16))
+    outcome = visited(url_id, State.FETCHED, page=page)
     found = tuple(candidate(link) for link in links)
     store.record([outcome._replace(links=found)], at)
 
 
 def test_a_crawl_writes_a_sample_a_second_and_at_both_ends(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    rows = [a.row for a in admit(store, [f"http://h.example/{n}" for n in range(4)], 100.0)]
+    url_ids = [a.url_id for a in admit(store, [f"http://h.example/{n}" for n in range(4)], 100.0)]
     job = store.begin_job("crawl", "{}", 100.0)
     lease(store)
-    for at, row in zip((100.5, 101.2, 101.9, 103.0), rows, strict=True):
-        record(store, row, at, "http://h.example/0?utm_source=x", f"http://h.example/n{row}")
+    for at, url_id in zip((100.5, 101.2, 101.9, 103.0), url_ids, strict=True):
+        record(store, url_id, at, "http://h.example/0?utm_source=x", f"http://h.example/n{url_id}")
     store.end_job(job, "finished", 103.1)
     found = taken(store)
     assert [(s.at, s.fetched, s.queued) for s in found] == [
@@ -48,14 +48,14 @@ def test_a_crawl_writes_a_sample_a_second_and_at_both_ends(tmp_path: Path) -> No
 
 def test_each_known_url_is_in_one_number(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    rows = [a.row for a in admit(store, [f"http://h.example/{n}" for n in range(4)], 1.0)]
+    url_ids = [a.url_id for a in admit(store, [f"http://h.example/{n}" for n in range(4)], 1.0)]
     store.admit([candidate("http://h.example/h", held="robots")], 1.0)
     store.admit([candidate("http://h.example/s", held="learned")], 1.0)
     lease(store)
     store.record(
-        [visited(rows[0], State.FAILED, "server"), visited(rows[1], State.REDIRECTED)], 2.0
+        [visited(url_ids[0], State.FAILED, "server"), visited(url_ids[1], State.REDIRECTED)], 2.0
     )
-    record(store, rows[2], 3.0)
+    record(store, url_ids[2], 3.0)
     last = taken(store)[-1]
     assert last[1:7] == (1, 1, 1, 1, 1, 1)
     assert (last.known, last.redirected, last.spared, last.done) == (6, 1, 1, 3)
@@ -67,12 +67,12 @@ def test_each_known_url_is_in_one_number(tmp_path: Path) -> None:
 
 def test_processes_take_turns(tmp_path: Path) -> None:
     one, other = open_store(tmp_path), open_store(tmp_path)
-    rows = [a.row for a in admit(one, [f"http://h.example/{n}" for n in range(4)], 1.0)]
+    url_ids = [a.url_id for a in admit(one, [f"http://h.example/{n}" for n in range(4)], 1.0)]
     lease(one)
-    record(one, rows[0], 10.0)
-    record(other, rows[1], 10.4)
-    record(other, rows[2], 11.3)
-    record(one, rows[3], 11.4)
+    record(one, url_ids[0], 10.0)
+    record(other, url_ids[1], 10.4)
+    record(other, url_ids[2], 11.3)
+    record(one, url_ids[3], 11.4)
     assert [s.at for s in taken(one)] == [10.0, 11.3]
     assert taken(one)[-1].fetched == 3
     with one.transaction() as connection:

@@ -71,7 +71,7 @@ def test_an_outcome_is_recorded_completely_or_not_at_all(
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     outcome = visited(
-        seed.row,
+        seed.url_id,
         State.FETCHED,
         page=PAGE,
         hops=[Hop("canonical", 200, candidate("http://a.example/c"))],
@@ -102,7 +102,7 @@ def test_an_outcome_recorded_twice_counts_once(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     for _ in range(2):
-        store.record([visited(seed.row, State.FETCHED, page=PAGE)], 1.0)
+        store.record([visited(seed.url_id, State.FETCHED, page=PAGE)], 1.0)
     assert queued(tmp_path) == []
     store.close()
 
@@ -114,7 +114,7 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
     for now in (1.0, 5.0):
         with store.transaction() as connection:
             store.record_in(
-                connection, [visited(seed.row, State.REDIRECTED, hops=(hop,))], now, again=True
+                connection, [visited(seed.url_id, State.REDIRECTED, hops=(hop,))], now, again=True
             )
     store.close()
     with report.reading(url_of(tmp_path)) as connection:
@@ -168,9 +168,9 @@ def test_rows_in_memory_are_not_leased_again(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     given = admit(store, [f"http://a.example/{n}" for n in range(10)])
     [first] = lease(store, per_host=4)
-    held = {url.row for url in first.urls}
+    held = {url.url_id for url in first.urls}
     [second] = lease(store, per_host=4, loaded={"a.example": held})
-    assert [u.row for u in (*first.urls, *second.urls)] == [a.row for a in given[:8]]
+    assert [u.url_id for u in (*first.urls, *second.urls)] == [a.url_id for a in given[:8]]
     store.close()
 
 
@@ -179,7 +179,7 @@ def test_level_by_level_leases_only_the_lowest_depth(tmp_path: Path) -> None:
     admit(store, ["http://a.example/deep"], depth=2)
     [top] = admit(store, ["http://b.example/top"], depth=1)
     assert [h.name for h in lease(store, level_by_level=True)] == ["b.example"]
-    store.record([visited(top.row, State.FETCHED, page=PAGE)], 1.0)
+    store.record([visited(top.url_id, State.FETCHED, page=PAGE)], 1.0)
     assert [h.name for h in lease(store, level_by_level=True)] == ["a.example"]
     store.close()
 
@@ -200,7 +200,7 @@ def test_pace_survives_a_restart(tmp_path: Path) -> None:
 def test_a_retry_waits_and_is_counted(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
-    store.record([visited(seed.row, State.QUEUED, retry_at=50.0)], 1.0)
+    store.record([visited(seed.url_id, State.QUEUED, retry_at=50.0)], 1.0)
     assert lease(store, now=49) == []
     with store.transaction() as connection:
         assert rows.next_due(connection) == 50.0
@@ -213,7 +213,7 @@ def test_a_clock_that_is_set_back_blocks_no_host(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     days = 10 * 86_400.0
-    store.record([visited(seed.row, State.QUEUED, retry_at=days + 50)], days)
+    store.record([visited(seed.url_id, State.QUEUED, retry_at=days + 50)], days)
     assert len(lease(store, "dead", now=days + 60)) == 1
     with store.transaction() as connection:
         rows.pace(connection, {"a.example": days + 90}, {"a.example": None})

@@ -67,7 +67,7 @@ def hold_a_name(folder: Path) -> None:
 
 
 def visited(
-    row: int,
+    url_id: int,
     state: State,
     reason: str | None = None,
     *,
@@ -75,8 +75,8 @@ def visited(
     hops: Sequence[Hop] = (),
     retry_at: float | None = None,
 ) -> Outcome:
-    """Return the outcome of a visit to the URL of a row."""
-    queued = Queued(row, f"http://h/{row}", 0, 0, 0)
+    """Return the outcome of a visit to the URL with an id."""
+    queued = Queued(url_id, f"http://h/{url_id}", 0, 0, 0)
     return Outcome(queued, state, reason, page, tuple(hops), retry_at=retry_at)
 
 

@@ -117,17 +117,19 @@ def failure_of(exception: Exception) -> tuple[State, str]:
     return State.FAILED, Fault.CONNECT.label
 
 
-def outcome_of(done: DoneRequest, row: int, seen: Observation, known: Container[bytes]) -> Outcome:
+def outcome_of(
+    done: DoneRequest, url_id: int, seen: Observation, known: Container[bytes]
+) -> Outcome:
     """Return the outcome of a request, for the store.
 
     Args:
         done: the request.
-        row: of its URL.
+        url_id: of its URL.
         seen: its observation.
         known: the keys that the store has. Hops to other URLs are left out, as none requests them.
     """
     hops = tuple(one for one in seen.hops if one.target.key in known)
-    outcome = Outcome(Queued(row, done.url, done.depth, done.hops, 0), State.FETCHED, leads=hops)
+    outcome = Outcome(Queued(url_id, done.url, done.depth, done.hops, 0), State.FETCHED, leads=hops)
     if seen.page is not None:
         if seen.page.status in RETRIED:
             return outcome._replace(state=State.FAILED, reason=Fault.SERVER.label)

@@ -14,11 +14,11 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import DoneRequest
 from canonry.storage.requests.request_tables import RequestState
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 
 AT_ONCE = 256  # requests in one transaction
 _MOST = 20_000  # URLs with observations whose requests are not done
-_NO_ROW = 0
+_NO_ID = 0
 _UNKNOWN = -1  # generation of rules
 
 
@@ -74,18 +74,18 @@ class RequestRecorder:
         admissions = self._store.admit_in(connection, candidates, now)
         pairs = list(zip(waiting, admissions, strict=True))
         request_queue.admitted(
-            connection, [(request.row, admission.row) for request, admission in pairs]
+            connection, [(request.request_id, admission.url_id) for request, admission in pairs]
         )
         # A program without requests, such as `canonry crawl`, has claimed the URL in the meantime.
         request_queue.drop(
             connection,
             (
-                request.row
+                request.request_id
                 for request, admission in pairs
                 if not admission.new and request.standing == RequestState.READY
             ),
         )
-        held = [admission.row for _request, admission in pairs if admission.new]
+        held = [admission.url_id for _request, admission in pairs if admission.new]
         held += [admission.replaces for admission in admissions if admission.replaces is not None]
         self._park(connection, held)
         return len(waiting)
@@ -95,9 +95,9 @@ class RequestRecorder:
         swept = request_queue.sweep(connection, self._spider)
         self.parked += swept.parked - swept.released
 
-    def _park(self, connection: Connection, url_rows: Sequence[int]) -> int:
+    def _park(self, connection: Connection, url_ids: Sequence[int]) -> int:
         """Park queued requests for URLs that a rule holds now; return how many."""
-        parked = request_queue.park(connection, url_rows)
+        parked = request_queue.park(connection, url_ids)
         self.parked += parked
         return parked
 
@@ -157,21 +157,21 @@ class RequestRecorder:
         requests = list(finished)
         if not self.queues:  # Scrapy has the queue: requests are done when they are answered
             requests += [
-                DoneRequest(_NO_ROW, None, observation.url, 0, 0, None, key)
+                DoneRequest(_NO_ID, None, observation.url, 0, 0, None, key)
                 for key, observation in self._observed.items()
             ]
         wanted = {request.key for request in requests if request.key is not None}
         observations = {key: self._observed.get(key, Observation()) for key in wanted}
         wanted |= {hop.target.key for observed in observations.values() for hop in observed.hops}
-        rows = rows_of_keys(connection, list(wanted))
+        ids_by_key = url_ids_of_keys(connection, list(wanted))
         outcomes: dict[int, Outcome] = {}
         for request in requests:
-            if request.key is None or (row := rows.get(request.key)) is None:
+            if request.key is None or (url_id := ids_by_key.get(request.key)) is None:
                 continue
             observation = observations[request.key]
-            if observation.page is None and request_queue.has_others(connection, row):
+            if observation.page is None and request_queue.has_others(connection, url_id):
                 continue  # another try, or a redirect to the same resource, comes next
-            outcomes[row] = outcome_of(request, row, observation, rows)
+            outcomes[url_id] = outcome_of(request, url_id, observation, ids_by_key)
         return list(outcomes.values())
 
 

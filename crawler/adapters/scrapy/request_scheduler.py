@@ -199,7 +199,7 @@ class CanonryScheduler(BaseScheduler):
             message = "A stored request cannot be read; it stays in the queue for the next start"
             _LOG.exception(message, extra={"spider": self._spider})
             return self._next()
-        self._in_flight[request] = taken.row
+        self._in_flight[request] = taken.request_id
         self._count("dequeued", "canonry")
         return request
 
@@ -209,19 +209,19 @@ class CanonryScheduler(BaseScheduler):
             self._session.finish(finished)
 
     def _finished(self) -> list[int]:
-        """Return the rows of requests whose responses were processed.
+        """Return the ids of requests whose responses were processed.
 
         Requests from memory are stored as done here.
         """
-        rows: list[int] = []
+        request_ids: list[int] = []
         for request in self._in_flight.keys() - self._in_progress():
-            row = self._in_flight.pop(request)
-            if isinstance(row, int):
-                rows.append(row)
+            id_or_row = self._in_flight.pop(request)
+            if isinstance(id_or_row, int):
+                request_ids.append(id_or_row)
                 continue
-            self._memory_claims.discard(row.claim or b"")
-            self._session.put_done(row)
-        return rows
+            self._memory_claims.discard(id_or_row.claim or b"")
+            self._session.put_done(id_or_row)
+        return request_ids
 
     def _in_progress(self) -> AbstractSet[Request]:
         """Return the requests that Scrapy is still processing.

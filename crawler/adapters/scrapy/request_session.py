@@ -29,7 +29,7 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import NewRequest, TakenRequest
 from canonry.storage.requests.request_tables import RequestState, create_tables
-from canonry.storage.seen.key_rows import rows_of_keys
+from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.seen.seen_set import Recent
 from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import urls
@@ -191,11 +191,11 @@ class RequestSession:
     def _put_unclaimed(self, new: NewRequest) -> None:
         """Queue a request without a claim, even if its URL is claimed."""
         if self._not_admitted and new.key is not None:
-            self.record_all()  # so that the row of its URL is known, if there is one
+            self.record_all()  # so that the id of its URL is known, if there is one
         with self._briefly() as connection:
             if new.key is not None:
-                row = rows_of_keys(connection, [new.key]).get(new.key)
-                new = new._replace(url_id=row)
+                url_id = url_ids_of_keys(connection, [new.key]).get(new.key)
+                new = new._replace(url_id=url_id)
             request_queue.put(connection, new)
 
     def _put_under_rules(self, request: Request, new: NewRequest, key: bytes) -> Duplicate | None:
@@ -206,10 +206,10 @@ class RequestSession:
                 held = None
             else:
                 [admitted] = self.store.admit_in(connection, [candidate], time.time())
-                state = select(urls.c.state).where(urls.c.id == admitted.row)
+                state = select(urls.c.state).where(urls.c.id == admitted.url_id)
                 held = connection.scalar(state) == State.HELD
                 standing = int(RequestState.PARKED if held else new.standing)
-                row = new._replace(claim=None, url_id=admitted.row, standing=standing)
+                row = new._replace(claim=None, url_id=admitted.url_id, standing=standing)
                 request_queue.put(connection, row)
                 if admitted.replaces is not None:
                     self.recorder.parked += request_queue.park(connection, [admitted.replaces])
@@ -245,10 +245,10 @@ class RequestSession:
             self.record()
         return taken
 
-    def finish(self, rows: Sequence[int]) -> None:
+    def finish(self, request_ids: Sequence[int]) -> None:
         """Store which requests are done."""
         with self._briefly() as connection:
-            request_queue.finish(connection, rows)
+            request_queue.finish(connection, request_ids)
 
     def put_done(self, new: NewRequest) -> None:
         """Store a finished request that the store has not seen before."""

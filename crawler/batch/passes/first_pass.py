@@ -23,8 +23,9 @@ from canonry.crawler.batch.passes.part_writer import (
     SEEN,
     Kinds,
 )
-from canonry.crawler.compression import is_stream, naming_file, write_all
+from canonry.crawler.compression import naming_file, write_all
 from canonry.crawler.files.blocks import Block
+from canonry.crawler.locations import is_stream, version_of
 
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
 _SOME = 1 << 20  # rows of lines that are not URLs, in memory at once
@@ -238,4 +239,4 @@ def rows_in(files: Sequence[str]) -> int:
     """Estimate the number of lines from the size of the files; compressed ones hold more."""
     if any(map(is_stream, files)):
         return 1 << 26
-    return sum(Path(file).stat().st_size for file in files) // 10
+    return sum(version_of(file)[0] or 0 for file in files) // 10

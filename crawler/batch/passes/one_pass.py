@@ -29,9 +29,10 @@ from canonry.crawler.batch.passes.part_writer import (
 )
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import is_stream, write_all
+from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
+from canonry.crawler.locations import is_stream
 
 _SHARE = 3 / 4  # of the memory, for keys; the rest is for blocks and for Python itself
 _SEEN_SHARE = 1 / 4  # of the memory: the most that keys seen before may take

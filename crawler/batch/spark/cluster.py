@@ -1,30 +1,49 @@
 """Dedup of files on a cluster; it keeps the same lines as a job on one machine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from canonry.canon import Canonicalizer, Refused
+import numpy as np
+import numpy.typing as npt
+
+from canonry.canon import Canonicalizer, columns
+from canonry.canon.learned import loads
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results, as_read
-from canonry.crawler.batch.spark.frames import Batches
+from canonry.crawler.batch.spark.frames import Batches, functions_of
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
-from canonry.crawler.files import blocks
+from canonry.crawler.files import pieces
+from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.line_streams import Cut
+from canonry.crawler.files.pieces import Piece
+from canonry.crawler.locations import is_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_LINE_BITS = 40  # low bits of a place, for the line number; higher bits are the file number
+_LINE_BITS = 40  # low bits of a place, for the line number; higher bits are the piece's number
 _LINE = (1 << _LINE_BITS) - 1
 _SOME = 10_000  # rows
-_CUT, _BLANK = "(cut)", "(blank)"
+_CUT, _BLANK, _LINES = "(cut)", "(blank)", "(lines)"
 _SQL_TYPES = {str: "string", int: "bigint"}
 _ROW = "key binary, reason string, line struct<place:bigint, text:binary>"
+
+
+class _Places(NamedTuple):
+    """The pieces of an input: their files, and how many lines are before each in its file."""
+
+    sources: list[str]
+    before: list[int]
+
+    def of(self, place: int) -> tuple[str, int]:
+        """Return the file of a line, and its number there."""
+        number = place >> _LINE_BITS
+        return self.sources[number], self.before[number] + (place & _LINE)
 
 
 def dedup(
@@ -35,7 +54,8 @@ def dedup(
 ) -> Summary:
     """Deduplicate files.
 
-    A task reads a whole file, so a few hundred files are better than one.
+    A large file is read in pieces, by several tasks, if it is Parquet, or lines that are not
+    compressed.
 
     Args:
         plan: whose files every machine of the cluster can read by their absolute names.
@@ -43,24 +63,27 @@ def dedup(
         results: where the lines go, in order, through this process; or
         folder: where Spark writes them as Parquet, in no order.
     """
-    from pyspark.sql import functions as f  # noqa: PLC0415 - optional
-
-    files = [str(Path(file).resolve()) for file in plan.files]
+    files = [file if is_remote(file) else str(Path(file).resolve()) for file in plan.files]
+    parts = [part for file in files for part in pieces.pieces_of(file, plan.input_format)]
     make = _Maker(plan.canonicalizer)
-    numbered = spark.createDataFrame(list(enumerate(files)), "number int, name string")
-    spread = numbered.repartition(max(len(files), 1), "number")
+    numbered = spark.createDataFrame(
+        [(number, *part) for number, part in enumerate(parts)],
+        "number int, source string, start bigint, stop bigint",
+    )
+    spread = numbered.repartition(max(len(parts), 1), "number")
     keyed = spread.mapInArrow(_reading(plan.input_format, make), _ROW)
+    f = functions_of(keyed)
     first = keyed.groupBy("key", "reason").agg(f.min("line").alias("line"), f.count("*").alias("n"))
     first = first.persist()
     try:
-        summary = _summary(first, files)
+        places, summary = _summary(first, parts)
         distinct = first.where("reason is null").select("key", "line.place", "line.text")
         if folder is not None:
-            columns = ", ".join(f"{n} {_SQL_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
-            rows = distinct.mapInArrow(_writing(make, files), columns)
+            names = ", ".join(f"{n} {_SQL_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
+            rows = distinct.mapInArrow(_writing(make, places), names)
             rows.write.mode("overwrite").parquet(folder)
         elif results is not None:
-            _collect(distinct, files, results)
+            _collect(distinct, places, results)
         return summary
     finally:
         first.unpersist()
@@ -71,58 +94,73 @@ class _Maker:
 
     def __init__(self, canonicalizer: Canonicalizer) -> None:
         rules = canonicalizer.rules
-        self._policy = canonicalizer.policy
-        self._rules = None if rules is None else rules.dumps()
+        self.policy = canonicalizer.policy
+        self.rules = None if rules is None else rules.dumps()
 
     def __call__(self) -> Canonicalizer:
-        return Canonicalizer(self._policy, self._rules)
+        return Canonicalizer(self.policy, self.rules)
 
 
 def _reading(input_format: InputFormat, make: _Maker) -> Callable[[Batches], Batches]:
-    """Return the function that reads files and keys their lines, in a task."""
+    """Return the function that reads pieces and keys their lines, in a task."""
 
     def read(batches: Batches) -> Batches:
         canonicalizer = make()
         for batch in batches:
-            for number, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                for block in blocks.read([name], input_format=input_format):
-                    place = number << _LINE_BITS
-                    if isinstance(block, Cut):
-                        line = place + block.number + 1, str(block).encode()
-                        yield _rows([None], [_CUT], [line])
+            for number, *part in zip(
+                *(column.to_pylist() for column in batch.columns), strict=True
+            ):
+                place, lines = number << _LINE_BITS, 0
+                for found in pieces.read(Piece(*part), input_format):
+                    if isinstance(found, Cut):
+                        yield _row(None, _CUT, place + found.number + 1, str(found).encode())
                     else:
-                        yield _rows_of(block, keying.keyed(block, canonicalizer), place)
+                        lines += found.size
+                        yield from _rows_of(found, keying.keyed(found, canonicalizer), place)
+                yield _row(number.to_bytes(16), _LINES, place + lines, b"")
 
     return read
 
 
-def _rows_of(block: blocks.Block, keyed: keying.Keyed, place: int) -> "pa.RecordBatch":
-    """Return the rows of a block of lines."""
-    lines, start = block.lines(), place + block.first
-    keys: list[bytes | None] = [keyed.keys[n : n + 16] for n in range(0, len(keyed.keys), 16)]
-    keys += [None] * (len(keyed.refused) + len(keyed.blank))
-    reasons: list[str | None] = [None] * len(keyed.places)
-    reasons += [reason for _n, reason in keyed.refused] + [_BLANK] * len(keyed.blank)
-    at = [*keyed.places.tolist(), *(n for n, _reason in keyed.refused), *keyed.blank]
-    return _rows(keys, reasons, [(start + n, lines[n]) for n in at])
+def _rows_of(block: Block, keyed: keying.Keyed, place: int) -> "Iterator[pa.RecordBatch]":
+    """Yield the rows of a block of lines."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
+
+    lines = pc.split_pattern(pa.array([block.data], pa.large_binary()), "\n").flatten()
+    numbers, first = keyed.places.astype(np.int64), place + block.first
+    sized = pa.Array.from_buffers(pa.binary(16), len(numbers), [None, pa.py_buffer(keyed.keys)])
+    reasons = pa.nulls(len(numbers), pa.string())
+    yield _rows(sized.cast(pa.binary()), reasons, numbers + first, lines.take(numbers))
+    if others := [*keyed.refused, *((number, _BLANK) for number in keyed.blank)]:
+        numbers = np.array([number for number, _reason in others])
+        reasons = pa.array([reason for _number, reason in others], pa.string())
+        keys = pa.nulls(len(others), pa.binary())
+        yield _rows(keys, reasons, numbers + first, lines.take(numbers))
+
+
+def _row(key: bytes | None, reason: str, place: int, text: bytes) -> "pa.RecordBatch":
+    """Return one row with the columns of `_ROW`."""
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    keys, reasons = pa.array([key], pa.binary()), pa.array([reason], pa.string())
+    return _rows(keys, reasons, np.array([place]), pa.array([text], pa.binary()))
 
 
 def _rows(
-    keys: list[bytes | None], reasons: Sequence[str | None], lines: list[tuple[int, bytes]]
+    keys: "pa.Array", reasons: "pa.Array", places: npt.NDArray[np.int64], texts: "pa.Array"
 ) -> "pa.RecordBatch":
     """Return rows with the columns of `_ROW`."""
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    places, texts = zip(*lines, strict=True) if lines else ((), ())
     line = pa.StructArray.from_arrays(
-        [pa.array(places, pa.int64()), pa.array(texts, pa.binary())], ["place", "text"]
+        [pa.array(places, pa.int64()), texts.cast(pa.binary())], ["place", "text"]
     )
-    columns = [pa.array(keys, pa.binary()), pa.array(reasons, pa.string()), line]
-    return pa.RecordBatch.from_arrays(columns, ["key", "reason", "line"])
+    return pa.RecordBatch.from_arrays([keys, reasons, line], ["key", "reason", "line"])
 
 
-def _summary(first: "DataFrame", files: Sequence[str]) -> Summary:
-    """Count lines; the rules that merged repeated ones are not examined."""
+def _summary(first: "DataFrame", parts: Sequence[Piece]) -> tuple[_Places, Summary]:
+    """Count lines, also those before each piece; the rules that merged are not examined."""
     summary = Summary()
     counts = first.where("reason is null").selectExpr("count(*) as keys", "sum(n) as lines").first()
     assert counts is not None  # noqa: S101 - an aggregate has one row
@@ -131,54 +169,73 @@ def _summary(first: "DataFrame", files: Sequence[str]) -> Summary:
     if summary.lines > summary.distinct:
         summary.merged[NOT_EXAMINED] = summary.lines - summary.distinct
         summary.merged_samples[NOT_EXAMINED] = ("", "")
-    for row in first.where("reason is not null").orderBy("line").collect():
-        place, text, reason = row["line"]["place"], bytes(row["line"]["text"]), row["reason"]
+    rows = first.where("reason is not null").orderBy("line").collect()
+    lines = {
+        row["line"]["place"] >> _LINE_BITS: row["line"]["place"] & _LINE
+        for row in rows
+        if row["reason"] == _LINES
+    }
+    places = _Places([part.source for part in parts], _lines_before(parts, lines))
+    for row in rows:
+        text, reason = bytes(row["line"]["text"]), row["reason"]
         if reason == _CUT:
             summary.cut.append(as_read(text))
-            continue
-        summary.lines += row["n"]
-        if reason == _BLANK:
+        elif reason == _BLANK:
+            summary.lines += row["n"]
             summary.blank = row["n"]
-        else:
-            summary.refuse(reason, files[place >> _LINE_BITS], place & _LINE, text)
+        elif reason != _LINES:
+            summary.lines += row["n"]
+            summary.refuse(reason, *places.of(row["line"]["place"]), text)
             summary.refused[reason] = row["n"]
-    return summary
+    return places, summary
 
 
-def _collect(distinct: "DataFrame", files: Sequence[str], results: Results) -> None:
+def _lines_before(parts: Sequence[Piece], lines: Mapping[int, int]) -> list[int]:
+    """Return how many lines of its file are before each piece."""
+    before: list[int] = []
+    for number, part in enumerate(parts):
+        follows = number > 0 and parts[number - 1].source == part.source and part.start > 0
+        before.append(before[-1] + lines[number - 1] if follows else 0)
+    return before
+
+
+def _collect(distinct: "DataFrame", places: _Places, results: Results) -> None:
     """Write the lines that are kept, in the order of the input, through this process."""
     ordered = distinct.select("place", "text").orderBy("place")
     rows = ordered.toLocalIterator(prefetchPartitions=True)
     lines = ((row["place"], bytes(row["text"])) for row in rows)
     while some := list(islice(lines, _SOME)):
         for number, group in groupby(some, key=lambda line: line[0] >> _LINE_BITS):
-            places, texts = zip(*group, strict=True)
+            numbers, texts = zip(*group, strict=True)
             if isinstance(results.distinct, DistinctLines):
-                results.distinct.write(files[number], [place & _LINE for place in places], texts)
+                in_file = [places.before[number] + (place & _LINE) for place in numbers]
+                results.distinct.write(places.sources[number], in_file, texts)
     results.close()
 
 
-def _writing(make: _Maker, files: list[str]) -> Callable[[Batches], Batches]:
+def _writing(make: _Maker, places: _Places) -> Callable[[Batches], Batches]:
     """Return the function that makes the rows of a Parquet output, in a task."""
 
     def rows(batches: Batches) -> Batches:
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        canonicalizer = make()
         kinds: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64()}
         schema = pa.schema([(name, kinds[kind]) for name, kind in DISTINCT_COLUMNS.items()])
+        rules = None if make.rules is None else loads(make.rules)
         for batch in batches:
-            texts, places = batch["text"].to_pylist(), batch["place"].to_pylist()
-            found = [one for one in canonicalizer.many(texts) if not isinstance(one, Refused)]
-            columns = (
-                [text.decode("utf-8", "replace") for text in texts],
-                [one.identity for one in found],
-                [one.key.hex() for one in found],
-                [files[place >> _LINE_BITS] for place in places],
-                [place & _LINE for place in places],
+            table: Any = columns.canonicalize(
+                batch["text"], policy=make.policy, rules=rules, columns=["identity"]
             )
-            arrays = [pa.array(v, field.type) for v, field in zip(columns, schema, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            lines = [places.of(place) for place in batch["place"].to_pylist()]
+            arrays = (
+                [text.decode("utf-8", "replace") for text in batch["text"].to_pylist()],
+                table["identity"].combine_chunks(),
+                [key.hex() for key in batch["key"].to_pylist()],
+                [source for source, _number in lines],
+                [number for _source, number in lines],
+            )
+            made = [pa.array(v, field.type) for v, field in zip(arrays, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(made, schema=schema)
 
     return rows
 
@@ -186,4 +243,4 @@ def _writing(make: _Maker, files: list[str]) -> Callable[[Batches], Batches]:
 def is_foreign(folder: str) -> bool:
     """Return True if a path exists and is not an output of Spark."""
     path = Path(folder)
-    return path.exists() and not (path / "_SUCCESS").exists()
+    return not is_remote(folder) and path.exists() and not (path / "_SUCCESS").exists()

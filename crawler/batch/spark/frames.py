@@ -1,6 +1,7 @@
 """Canonical forms and distinct resources of Spark's data frames."""
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from canonry.canon import Policy, RuleSet, columns
@@ -83,9 +84,14 @@ def distinct(
         The columns ``key`` (16 bytes), ``url`` and ``rows`` (how many have the key). Texts that are
         no URL are left out; `canonicalized` gives the reason.
     """
-    from pyspark.sql import functions as f  # noqa: PLC0415 - optional
-
+    f = functions_of(frame)
     narrow = frame.select(*dict.fromkeys(name for name in (column, order) if name))
     keyed = canonicalized(narrow, column, policy=policy, rules=rules).where("key is not null")
     first = f.min_by(column, order or column) if order else f.min(column)
     return keyed.groupBy("key").agg(first.alias("url"), f.count("*").alias("rows"))
+
+
+def functions_of(frame: "DataFrame") -> Any:  # noqa: ANN401 - a module
+    """Return the functions over columns of a frame, which may be on a Spark Connect server."""
+    is_remote = type(frame).__module__.startswith("pyspark.sql.connect.")
+    return import_module(f"pyspark.sql.{'connect.' if is_remote else ''}functions")

@@ -119,10 +119,10 @@ _TAB = "\t"
 )
 @click.option(
     "--engine",
-    type=click.Choice(["local", "spark"]),
+    type=click.Choice(["local", "spark", "sail"]),
     default="local",
     show_default=True,
-    help="Run on this machine, or on Spark.",
+    help="Run on this machine, on Spark, or on Sail, which is Spark without Java.",
 )
 @json_option
 @with_exit_code

@@ -125,11 +125,13 @@ class ImportedJSON(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MinedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """What was learned from a log of redirects."""
+    """What was learned from an archive or a log."""
 
     redirects: int  # permanent ones
-    other_lines: int
-    refused: dict[str, int]  # lines that could not be read, by reason
+    pages: int  # captures with status 200
+    other_lines: int  # captures with another status, or redirects without a target
+    refused: dict[str, int]  # captures whose URLs could not be read, by reason
+    active: int  # rules with enough evidence; with --store none, as a crawl has to confirm them
     candidates: int
 
 

@@ -22,9 +22,10 @@ from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, M
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import decompressed, naming_file
-from canonry.crawler.files import blocks, line_streams, output, redirect_logs
+from canonry.crawler.files import blocks, captures, line_streams, output
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.rules import rule_store
+from canonry.crawler.locations import opened
 from canonry.crawler.plurals import counted
 from canonry.crawler.rule_lists import Conversion, convert, summary
 from canonry.storage.facts import read_facts, recorded_policy
@@ -133,7 +134,8 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     cls=Described,
     examples=(
         "canonry rules mine redirects.tsv -o rules.json",
-        "canonry rules mine crawl.warc.gz --store crawl.db",
+        "canonry rules mine archive/*.warc.gz -o rules.json",
+        "canonry rules mine index.cdxj --store crawl.db",
     ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
@@ -145,14 +147,17 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
 def mine_rules(
     files: tuple[str, ...], policy: str | None, out: str | None, store: str | None, *, as_json: bool
 ) -> int:
-    """Learn candidates from a log of redirects.
+    """Learn rules from an archive, its index, or a log of redirects.
 
-    FILE has lines with old URL, new URL and status; or it is CDX, CDXJ or WARC.
+    FILE is WARC, of which redirects, canonical links and the text of pages count; CDX, CDXJ or a
+    columnar index in Parquet, of which redirects and digests count; or it has lines with old URL,
+    new URL and status.
 
-    A candidate is a rule by which three pages or more are the same, and that no redirect
-    contradicts. With --store, candidates and their evidence are added to what the store knows;
-    rules that it has keep their state. They hold nothing until their evidence is enough, and a
-    crawl has found three of their pages to be the same.
+    A rule is active if its evidence is enough for a crawl, and twice as much, as nobody can ask
+    again; -o writes what dedup --rules takes. A candidate is a rule by which three pages or more
+    are the same, and that nothing contradicts. With --store, all of them are added to the store as
+    candidates; rules that it has keep their state. They hold nothing until a crawl has found three
+    of their pages to be the same.
     """
     store_file = None if store is None else opening.file_of_store(store)
     read = [*files, named_policies.policy_file(policy), store_file]
@@ -162,28 +167,31 @@ def mine_rules(
     else:  # opened below, it says what there is to say
         found_policy = opening.policy_for(store, policy, lambda _message: None)
         canonicalizer = Canonicalizer(found_policy)
-    mined = mine.mine(_pairs(files), canonicalizer)
+    mined = mine.mine(_captures(files), canonicalizer)
     if store is not None:
         with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
             mine.put(connection, mined.rules, time.time())
+    active = sum(rule.state == "active" for rule in mined.rules) if store is None else 0
     if as_json:
         print_json(
             MinedJSON(
-                redirects=mined.pairs,
+                redirects=mined.redirects,
+                pages=mined.pages,
                 other_lines=mined.other,
                 refused=mined.refused,
-                candidates=len(mined.rules),
+                active=active,
+                candidates=len(mined.rules) - active,
             )
         )
     if out is not None or not as_json:
-        rules = [mine.as_candidate(rule) for rule in mined.rules]
+        rules = [mine.as_learned(rule) for rule in mined.rules]
         _write(RuleSet(rules, canonicalizer.policy.label), out)
     refused = sum(mined.refused.values())
-    few = "" if mined.rules else f"; one takes {mine.LEAST} redirects on a host that agree, or more"
+    few = "" if mined.rules else f"; one takes {mine.LEAST} pages of a host that agree, or more"
     render.notify(
-        f"{counted(mined.pairs, 'permanent redirect')}, "
-        f"{counted(mined.other, 'other line')}, {refused:,} refused: "
-        f"{counted(len(mined.rules), 'candidate')}{few}"
+        f"{counted(mined.redirects, 'permanent redirect')}, {counted(mined.pages, 'page')}, "
+        f"{counted(mined.other, 'other capture')}, {refused:,} refused: "
+        f"{counted(active, 'active rule')}, {counted(len(mined.rules) - active, 'candidate')}{few}"
     )
     return 0
 
@@ -246,23 +254,27 @@ def _report_lost(conversions: Sequence[Conversion]) -> None:
     )
 
 
-def _pairs(files: Sequence[str]) -> Iterator[redirect_logs.LoggedRedirect]:
-    """Yield the pairs of files; the format of each is recognized by its content."""
+def _captures(files: Sequence[str]) -> Iterator[captures.Capture]:
+    """Yield the captures of files; the format of each is recognized by its content."""
     for name in files:
-        if name == "-" or not _is_warc(name):
-            yield from redirect_logs.read(_texts(name))
+        head = b"" if name == "-" else _head(name)
+        if not head.startswith((b"WARC/", b"PAR1")):
+            yield from captures.read(_texts(name))
             continue
         try:
-            with Path(name).open("rb") as file:
-                yield from redirect_logs.read_warc(file)
+            with opened(name) as file:
+                if head.startswith(b"PAR1"):
+                    yield from captures.read_index(decompressed(file))
+                else:
+                    yield from captures.read_warc(file)
         except OSError as error:
-            render.notify(f"canonry: {name}: truncated ({error}); the records before that count")
+            render.notify(f"canonry: {name}: breaks off ({error}); what is before that counts")
 
 
-def _is_warc(name: str) -> bool:
-    """Return True if a file is WARC, compressed or not."""
-    with naming_file(name), Path(name).open("rb") as file:
-        return decompressed(file).head(_HEAD).startswith(b"WARC/")
+def _head(name: str) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with naming_file(name), opened(name) as file:
+        return decompressed(file).head(_HEAD)
 
 
 def _texts(name: str) -> Iterator[str]:

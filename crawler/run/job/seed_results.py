@@ -32,23 +32,23 @@ class FailedSeed(NamedTuple):
     leads_to: str | None = None  # where it redirects to: the URL that the reason is about
 
 
-def failures(connection: Connection, rows: Sequence[int]) -> tuple[FailedSeed, ...]:
+def failures(connection: Connection, url_ids: Sequence[int]) -> tuple[FailedSeed, ...]:
     """Return the seeds that gave no page, each once, without those that are still queued.
 
     Args:
         connection: in a transaction.
-        rows: of the seeds.
+        url_ids: of the seeds.
     """
     failed_seeds = []
-    for first, last in chains(connection, list(dict.fromkeys(rows))):
+    for first, last in chains(connection, list(dict.fromkeys(url_ids))):
         reason = _failure(last)
         if reason is not None:
-            leads_to = None if last.row == first.row else redact(last.url)
+            leads_to = None if last.url_id == first.url_id else redact(last.url)
             failed_seeds.append(FailedSeed(redact(first.url), reason, leads_to))
     return tuple(failed_seeds)
 
 
-def try_again(connection: Connection, rows: Sequence[int]) -> None:
+def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
     """Queue URLs again that an earlier run gave up: seeds, and all whose server was not reached.
 
     Seeds are tried again only if that run came to its end: an interrupted one has just tried them.
@@ -56,7 +56,7 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
 
     Args:
         connection: in a writing transaction, before the job of this run begins.
-        rows: of this run's seeds.
+        url_ids: of this run's seeds.
     """
     last = connection.scalar(
         select(jobs.c.state).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc()).limit(1)
@@ -66,13 +66,13 @@ def try_again(connection: Connection, rows: Sequence[int]) -> None:
     has_ended = last in {"finished", "failed"}
     again: set[int] = set()
     held: set[int] = set()
-    for first, end in chains(connection, rows):
+    for first, end in chains(connection, url_ids):
         if first.state is State.HELD and first.reason not in _KEPT:
-            held.add(first.row)
+            held.add(first.url_id)
         elif end.state is State.HELD and end.reason != HoldReason.ROBOTS.label:
             continue  # `prepare` has reviewed it
         elif has_ended and _failure(end) is not None:
-            again.add(end.row)
+            again.add(end.url_id)
     for part in chunks(sorted(held)):
         connection.execute(update(url_rows).where(url_rows.c.id.in_(part)).values(depth=0, hops=0))
     for part in chunks(sorted(again | held)):

@@ -16,7 +16,7 @@ class _Host:
 
     # By priority, each in the order of arrival; one item for each awaited turn. None is empty.
     queues: dict[int, dict[int | Probe, FrontierItem]] = field(default_factory=dict)
-    rows: set[int] = field(default_factory=set)  # loaded and not yet recorded
+    url_ids: set[int] = field(default_factory=set)  # loaded and not yet recorded
     probes: int = 0  # put and not yet answered
     lost: bool = False  # leased to another worker meanwhile
 
@@ -32,23 +32,25 @@ class _Host:
     def promote(self, url: Queued) -> None:
         """Move a URL to its new priority, unless it has a better one or was taken."""
         for priority in self.queues:
-            if priority > url.priority and url.row in self.queues[priority]:
-                self._remove(priority, url.row)
-                self.add(url.row, url)
+            if priority > url.priority and url.url_id in self.queues[priority]:
+                self._remove(priority, url.url_id)
+                self.add(url.url_id, url)
                 return
 
-    def drop(self, rows: set[int]) -> int:
+    def drop(self, url_ids: set[int]) -> int:
         """Forget URLs, except those that were taken; return how many were forgotten."""
-        found = [(p, row) for p, queue in self.queues.items() for row in rows & queue.keys()]
-        for priority, row in found:
-            self._remove(priority, row)
-            self.rows.discard(row)
+        found = [
+            (p, url_id) for p, queue in self.queues.items() for url_id in url_ids & queue.keys()
+        ]
+        for priority, url_id in found:
+            self._remove(priority, url_id)
+            self.url_ids.discard(url_id)
         return len(found)
 
     def drop_probes(self) -> int:
         """Forget the probes that were not taken; return how many."""
         untaken = [
-            (p, key) for p, queue in self.queues.items() for key in queue if key not in self.rows
+            (p, key) for p, queue in self.queues.items() for key in queue if key not in self.url_ids
         ]
         for priority, key in untaken:
             self._remove(priority, key)
@@ -95,7 +97,7 @@ class Frontier:
         Args:
             name: the host.
             urls: in the order of their requests. Smaller priorities go before what is queued. A
-                loaded row moves if its priority is better now.
+                loaded one moves if its priority is better now.
             ready_at: no request before this time, as for `Turns.want`.
             delay: the delay that the host's robots.txt asks for, if that is known.
 
@@ -106,11 +108,11 @@ class Frontier:
         host.lost = False
         count = 0
         for url in urls:
-            if url.row in host.rows:
+            if url.url_id in host.url_ids:
                 host.promote(url)
             else:
-                host.rows.add(url.row)
-                host.add(url.row, url)
+                host.url_ids.add(url.url_id)
+                host.add(url.url_id, url)
                 count += 1
         self.waiting += count
         self.loaded += count
@@ -143,23 +145,23 @@ class Frontier:
         self.waiting -= 1
         return name, self._hosts[name].take()
 
-    def recorded(self, name: str, row: int) -> bool:
+    def recorded(self, name: str, url_id: int) -> bool:
         """Forget a URL whose outcome is in the store; return True if it was its host's last one."""
-        rows = self._hosts[name].rows
-        rows.discard(row)
+        url_ids = self._hosts[name].url_ids
+        url_ids.discard(url_id)
         self.loaded -= 1
-        return not rows
+        return not url_ids
 
     def probed(self, name: str) -> None:
         """Forget a probe of a host: it was answered."""
         self._hosts[name].probes -= 1
         self.loaded -= 1
 
-    def drop(self, rows: Iterable[int]) -> None:
+    def drop(self, url_ids: Iterable[int]) -> None:
         """Forget URLs that are not to be fetched any more, unless they were taken."""
-        gone = set(rows)
+        gone = set(url_ids)
         for name, host in self._hosts.items():
-            if gone.isdisjoint(host.rows):
+            if gone.isdisjoint(host.url_ids):
                 continue
             dropped = host.drop(gone)
             self._turns.cancel(name, dropped)
@@ -172,7 +174,7 @@ class Frontier:
             if (host := self._hosts.get(name)) is None:
                 continue
             host.lost = True
-            self.drop(frozenset(host.rows))
+            self.drop(frozenset(host.url_ids))
             probes = host.drop_probes()
             self._turns.cancel(name, probes)
             self.waiting -= probes
@@ -180,7 +182,7 @@ class Frontier:
 
     def retire(self, now: float) -> None:
         """Forget hosts that have nothing left and could get a request at once."""
-        idle = [name for name, host in self._hosts.items() if not host.rows and not host.probes]
+        idle = [name for name, host in self._hosts.items() if not host.url_ids and not host.probes]
         for name in self._turns.retire(idle, now):
             del self._hosts[name]
 
@@ -192,7 +194,7 @@ class Frontier:
     def is_drained(self, name: str) -> bool:
         """Return True if nothing of a host is loaded, or under way."""
         host = self._hosts.get(name)
-        return host is None or not (host.rows or host.probes)
+        return host is None or not (host.url_ids or host.probes)
 
     def domains_waiting(self, until: float) -> int:
         """Return how many registrable domains have work that may be taken until a time."""
@@ -202,6 +204,6 @@ class Frontier:
         """Return the hosts that have something that was not taken yet."""
         return [name for name, host in self._hosts.items() if host.queues]
 
-    def rows(self) -> Mapping[str, set[int]]:
-        """Return for each host the rows that are loaded and not yet recorded."""
-        return {name: host.rows for name, host in self._hosts.items()}
+    def url_ids(self) -> Mapping[str, set[int]]:
+        """Return for each host the ids of the URLs that are loaded and not yet recorded."""
+        return {name: host.url_ids for name, host in self._hosts.items()}

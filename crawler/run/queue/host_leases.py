@@ -66,7 +66,7 @@ class HostLeases:
 
     async def _follow(self, now: float) -> None:
         """Drop URLs that people hold, load those they release, and give hosts to other workers."""
-        loaded = [row for rows in self._frontier.rows().values() for row in rows]
+        loaded = [url_id for url_ids in self._frontier.url_ids().values() for url_id in url_ids]
         told = await self._store_session.follow(loaded, now)
         if told.withdrawn is not None:
             self._frontier.drop(told.withdrawn)
@@ -95,7 +95,7 @@ class HostLeases:
         """
         self._leased_at = now
         self.maybe_more = False
-        loaded = {name: frozenset(rows) for name, rows in self._frontier.rows().items()}
+        loaded = {name: frozenset(url_ids) for name, url_ids in self._frontier.url_ids().items()}
         limit = max(self._enough, len(loaded) + 16)
         leased, lost = await self._store_session.lease(
             now, limit, loaded, self._pace(), crowd=crowd
@@ -113,7 +113,7 @@ class HostLeases:
         """Extend our leases; other hosts may have become free since."""
         self._leased_at = now
         self.maybe_more = True
-        names = list(self._frontier.rows())
+        names = list(self._frontier.url_ids())
         self._frontier.lose(await self._store_session.renew(now, names, self._pace()))
         self._frontier.retire(now)
 

@@ -64,7 +64,7 @@ class Scheduler:
         self._idle_times = IdleTimes(self._leases, notify)
         self._notify = notify
         self._lookups: set[asyncio.Task[None]] = set()
-        self._out: dict[int, str] = {}  # the hosts of the rows that are out
+        self._out: dict[int, str] = {}  # by URL id, the hosts of the URLs that are out
         self._probes_out = 0
         self._wake = asyncio.Event()
         self._stopping = False
@@ -73,7 +73,7 @@ class Scheduler:
     @property
     def hosts(self) -> int:
         """How many hosts are loaded."""
-        return len(self._frontier.rows())
+        return len(self._frontier.url_ids())
 
     def stop(self) -> None:
         """Hand out nothing more."""
@@ -129,7 +129,7 @@ class Scheduler:
         if isinstance(work, Probe):
             self._probes_out += 1
         else:
-            self._out[work.row] = host
+            self._out[work.url_id] = host
 
     def slow_down(self, host: str, delay: float) -> None:
         """Obey the delay, in seconds, that a host's robots.txt asks for, up to a limit."""
@@ -144,9 +144,9 @@ class Scheduler:
             self._turns.give_back(host)
         self._ended(host)
 
-    def abandoned(self, host: str, row: int) -> None:
+    def abandoned(self, host: str, url_id: int) -> None:
         """Note that a visit ended without an outcome: the URL stays queued in the store."""
-        del self._out[row]
+        del self._out[url_id]
         self._ended(host)
 
     def probed(self, host: str) -> None:
@@ -170,12 +170,12 @@ class Scheduler:
             queued: True if the outcomes put URLs into the store's queue.
         """
         for outcome in outcomes:
-            if self._frontier.recorded(self._out.pop(outcome.row), outcome.row):
+            if self._frontier.recorded(self._out.pop(outcome.url_id), outcome.url_id):
                 self._leases.maybe_more = True  # deferred URLs may be loaded now
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)
             self._leases.maybe_more = True  # some of them may only be deferred
-        held = sum(row not in self._out for row in answer.learned.held)
+        held = sum(url_id not in self._out for url_id in answer.learned.held)
         if (told := answer.learned.in_words(held)) is not None:
             self._notify(told)
         for host, urls in answer.promoted.items():

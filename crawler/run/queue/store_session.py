@@ -39,7 +39,7 @@ class Leased(NamedTuple):
 class FromOthers(NamedTuple):
     """What people have changed in the queue, and which workers want hosts."""
 
-    withdrawn: set[int] | None  # of the rows that are loaded; None: nothing was changed
+    withdrawn: set[int] | None  # ids of loaded URLs; None: nothing was changed
     wanting: list[str]  # workers that have no hosts
 
 
@@ -147,20 +147,20 @@ class StoreSession:
         return lost
 
     @_on_writer
-    def follow(self, rows: Collection[int], now: float) -> FromOthers:
+    def follow(self, url_ids: Collection[int], now: float) -> FromOthers:
         """Return which loaded URLs people have held, and which workers want hosts.
 
         Some of what is still queued on blocked hosts is held, too.
 
         Args:
-            rows: of the URLs that are loaded.
+            url_ids: of the URLs that are loaded.
             now: seconds since 1970.
         """
         with self._store.leasing() as connection:
             generation = short_steps.generation(connection)
             is_unfinished = bool(blocked_hosts.unfinished(connection))
             changed = generation != self._generation or is_unfinished
-            gone = short_steps.withdrawn(connection, rows) if changed else None
+            gone = short_steps.withdrawn(connection, url_ids) if changed else None
             wanting = host_rows.wanting(connection, self._worker, now)
         self._generation = generation
         if is_unfinished:
@@ -291,7 +291,7 @@ class StoreSession:
     def _record_and_learn(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.claiming() as connection:
-            self._store.confirm_rows(connection, (outcome.queued for outcome in outcomes))
+            self._store.confirm_url_ids(connection, (outcome.queued for outcome in outcomes))
             recorded = self._store.record_in(connection, outcomes, now)
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
@@ -299,7 +299,7 @@ class StoreSession:
             if self._learning is not None:
                 learned = self._learning.learn(connection, recorded, now)
                 self.learning_seconds = round(self._learning.seconds, 3)
-            sooner = {to.row for to in redirect_targets(recorded)}
+            sooner = {to.url_id for to in redirect_targets(recorded)}
             promoted = leases.promoted(
                 connection,
                 sooner.union(learned.sooner),

@@ -80,9 +80,15 @@ members = Table(
     "members",
     metadata,
     Column(
-        "cluster_id", BigInteger, primary_key=True, autoincrement=False, comment="row of a page"
+        "cluster_id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="id of a page's URL",
     ),
-    Column("url_id", BigInteger, primary_key=True, autoincrement=False, comment="row of its URL"),
+    Column(
+        "url_id", BigInteger, primary_key=True, autoincrement=False, comment="id of a URL in it"
+    ),
     Column("said", LargeBinary(16), nullable=False, comment="hash of what was exported of it"),
     Column("changed", BigInteger, nullable=False, comment="the export that found it changed"),
     Column("gone", SmallInteger, nullable=False, comment="1: it is no member any more"),

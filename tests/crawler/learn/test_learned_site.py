@@ -40,14 +40,14 @@ class Host:
 
     def visit(self, paths: Iterable[str]) -> None:
         given = list(paths)
-        for row, path in enumerate(given, 1):
-            self.site.found(H + path, row)
-        for row in range(WAITING):  # others wait, too, and never answer
+        for url_id, path in enumerate(given, 1):
+            self.site.found(H + path, url_id)
+        for n in range(WAITING):  # others wait, too, and never answer
             for end in ("/", "?ref=1", "?v=1", "?s=1"):
-                self.site.found(f"{H}/waits-{row}{end}", 1000 + row)
-                self.site.found(f"{H}/news/waits-{row}{end}", 2000 + row)
-        for row, path in enumerate(given, 1):
-            self.site.page(H + path, row, answer(self.page_of(path)), None)
+                self.site.found(f"{H}/waits-{n}{end}", 1000 + n)
+                self.site.found(f"{H}/news/waits-{n}{end}", 2000 + n)
+        for url_id, path in enumerate(given, 1):
+            self.site.page(H + path, url_id, answer(self.page_of(path)), None)
             self.settle()
 
     def settle(self) -> None:
@@ -115,8 +115,8 @@ def test_an_action_with_which_a_parameter_selects_nothing() -> None:
 
     host = Host(page_of)
     waiting = [f"/?a=blob&f=late-{n}&h=1" for n in range(WAITING)]
-    for row, path in enumerate(waiting):
-        host.site.found(H + path, 3_000 + row)
+    for n, path in enumerate(waiting):
+        host.site.found(H + path, 3_000 + n)
     ends = ["", "&h=1", "&h=2"]
     host.visit(f"/?a={a}&f={n}{end}" for n in range(40) for end in ends for a in ("log", "blob"))
     blob = Rewrite("h.example", "parameter-irrelevant", old="h", beside=("a=blob", "f"))
@@ -125,8 +125,8 @@ def test_an_action_with_which_a_parameter_selects_nothing() -> None:
 
 def test_a_site_that_writes_semicolons_between_parameters() -> None:
     host = Host(lambda path: path.partition(";s=")[0])
-    for row in range(WAITING):
-        host.site.found(f"{H}/?p=late-{row};s=1", 3_000 + row)
+    for n in range(WAITING):
+        host.site.found(f"{H}/?p=late-{n};s=1", 3_000 + n)
     host.visit(f"/?p={n}{end}" for n in range(30) for end in ("", *(f";s={s}" for s in "123456")))
     separator = Rewrite("h.example", "parameter-separator")
     dropped = Rewrite("h.example", "parameter-anywhere", old="s")
@@ -144,8 +144,8 @@ def test_where_both_separators_are_other_pages_neither_is_the_other() -> None:
 def test_two_values_that_are_one_say_nothing_of_others() -> None:
     """As in a viewer of repositories, where ``master`` is ``HEAD``, and older revisions are not."""
     host = Host(lambda path: path.replace("v=master", "v=HEAD"))
-    for row in range(WAITING):
-        host.site.found(f"{H}/late-{row}?v={row}", 3_000 + row)
+    for n in range(WAITING):
+        host.site.found(f"{H}/late-{n}?v={n}", 3_000 + n)
     host.visit(f"/page-{n}?v={v}" for n in range(30) for v in ("HEAD", "master"))
     assert not host.changes
     rule = host.site.rules[Rewrite("h.example", "parameter-anywhere", old="v")]
@@ -241,14 +241,14 @@ def test_a_url_is_chosen_as_a_test_for_good_and_asked_first() -> None:
     host = Host(bare)
     host.visit(PATHS)
     names = [f"{H}/more-{n}?ref=1" for n in range(200)]
-    for row, name in enumerate(names, 5000):
-        host.site.found(name, row)
+    for url_id, name in enumerate(names, 5000):
+        host.site.found(name, url_id)
     chosen = [name for name in names if host.policy.choose_as_test(name, bare(name), [REF])]
     assert 4 <= len(chosen) <= 30
     assert chosen == [name for name in names if host.policy.choose_as_test(name, bare(name), [REF])]
-    rows = {5000 + names.index(name) for name in chosen}
-    first = rows & set(host.policy.to_ask_first())
-    assert first < rows, "the others in their turn"
+    url_ids = {5000 + names.index(name) for name in chosen}
+    first = url_ids & set(host.policy.to_ask_first())
+    assert first < url_ids, "the others in their turn"
 
 
 def test_the_site_s_own_word_needs_fewer_pages_and_has_a_direction() -> None:
@@ -355,7 +355,7 @@ def test_pages_that_were_forgotten_are_asked_no_more(
                 site.page(url, n + 1, answer(bare(url) + chance.choice("ab")), None)
         site.judge_again()
         assert all(rule.rewrite in site.rules for rule, _before in decide(site))
-        rows = set(policy.to_ask_first())
+        url_ids = set(policy.to_ask_first())
         assert all(identity in site.pages for identity in policy.questions())
-        assert 0 not in rows
+        assert 0 not in url_ids
     assert len(site.pages) < 500

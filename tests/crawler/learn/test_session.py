@@ -55,7 +55,7 @@ class Crawled:
         """Visit a URL; then what learning asks for. After the visit the process may end."""
         self._now += 1.0
         [admitted] = self.store.admit([candidate(url)._replace(depth=1)], self._now)
-        outcome = self._fetched(admitted.row, url)
+        outcome = self._fetched(admitted.url_id, url)
         if interruption == "rolled back":
             with pytest.raises(InterruptedError), self.store.transaction() as connection:
                 self._learn(connection, outcome)
@@ -72,12 +72,12 @@ class Crawled:
             with self.store.transaction() as connection:
                 self._learn(connection)
 
-    def _fetched(self, row: int, url: str) -> Outcome:
+    def _fetched(self, url_id: int, url: str) -> Outcome:
         body = self.body(url)
         digest = hashlib.blake2b(body, digest_size=16).digest()
         page = Page(200, 0.1, "text/html", len(body), digest, None, None, 0)
         blocks = blocks_of(body, "text/html")
-        return Outcome(Queued(row, url, 1, 0, 0), State.FETCHED, page=page, blocks=blocks)
+        return Outcome(Queued(url_id, url, 1, 0, 0), State.FETCHED, page=page, blocks=blocks)
 
     def _learn(self, connection: Connection, *outcomes: Outcome) -> None:
         recorded = self.store.record_in(connection, outcomes, self._now) if outcomes else ()

@@ -119,12 +119,12 @@ def test_the_demo_sees_pages_that_are_fetched_twice(monkeypatch: pytest.MonkeyPa
     ) -> list[Admission]:
         answers = claim(seen, connection, wanted)
         known = connection.scalar(select(func.max(urls.c.id))) or 0
-        row = 1 + max([known, *(answer.row for answer in answers if answer.new)])
+        url_id = 1 + max([known, *(answer.url_id for answer in answers if answer.new)])
         for place, (key, answer) in enumerate(zip(wanted, answers, strict=True)):
             if not answer.new and key not in again:
                 again.add(key)
-                answers[place] = Admission(row, new=True)
-                row += 1
+                answers[place] = Admission(url_id, new=True)
+                url_id += 1
         return answers
 
     monkeypatch.setattr(SeenSet, "claim", forgetful)

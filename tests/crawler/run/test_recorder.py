@@ -30,22 +30,22 @@ class Session:
             self.recorder.put(visited(-self.arriving, State.FETCHED))
             self.arriving -= 1
         await asyncio.sleep(0)
-        self.groups.append([outcome.row for outcome in outcomes])
+        self.groups.append([outcome.url_id for outcome in outcomes])
         return Recorded([[] for _ in outcomes], {}, {})
 
 
 class Scheduler:
-    """Keeps the rows that were given back."""
+    """Keeps the ids that were given back."""
 
     hosts = 0
 
     def __init__(self, in_flight: int = 0) -> None:
         self.in_flight = in_flight
-        self.rows: list[int] = []
+        self.url_ids: list[int] = []
 
     def recorded(self, outcomes: Sequence[Outcome], _answer: Recorded, *, queued: bool) -> None:
         assert not queued
-        self.rows += [outcome.row for outcome in outcomes]
+        self.url_ids += [outcome.url_id for outcome in outcomes]
 
 
 @pytest.mark.parametrize("is_early", [False, True])
@@ -57,15 +57,15 @@ def test_all_that_wait_are_recorded_once(*, is_early: bool) -> None:
 
     async def run() -> None:
         running = None if is_early else asyncio.create_task(recorder.run())
-        for row in range(200):
-            recorder.put(visited(row, State.FETCHED))
+        for url_id in range(200):
+            recorder.put(visited(url_id, State.FETCHED))
         recorder.close()
         await (recorder.run() if running is None else running)
 
     asyncio.run(run())
     expected = [*range(200), -3, -2, -1]
-    assert scheduler.rows == expected
-    assert [row for group in session.groups for row in group] == expected
+    assert scheduler.url_ids == expected
+    assert [url_id for group in session.groups for url_id in group] == expected
 
 
 @pytest.mark.parametrize(("in_flight", "groups"), [(0, [[1], [2]]), (3, [[1, 2]])])

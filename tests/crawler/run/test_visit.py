@@ -110,7 +110,7 @@ def test_a_probe_that_is_redirected_does_not_extend_the_scope() -> None:
 def test_a_seed_that_is_redirected_extends_the_scope() -> None:
     site = Site(302, Location=AWAY)
     outcome = asyncio.run(site.visitor.visit(Queued(1, SEED, 0, 0, 0), site.slow_down))
-    assert (outcome.row, outcome.state, outcome.elapsed) == (1, State.REDIRECTED, 0.5)
+    assert (outcome.url_id, outcome.state, outcome.elapsed) == (1, State.REDIRECTED, 0.5)
     assert [hop.target.held for hop in outcome.leads] == [None]
     assert site.filter.reason_to_hold(AWAY, 0, 0) is None
 

@@ -33,13 +33,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     now = time.time()
     made = open_store(folder)
     urls = [f"http://h.example/{n}" for n in range(99)] + ["http://me:secret@h.example/x_y"]
-    rows = [answer.row for answer in admit(made, urls, now - HOUR)]
+    url_ids = [answer.url_id for answer in admit(made, urls, now - HOUR)]
     made.begin_job("crawl", '{"settings": {"crawl": {"max_pages": 60}}}', now - 121.0)
     lease(made)
-    for n, row in enumerate([*rows[:39], rows[99]]):
+    for n, url_id in enumerate([*url_ids[:39], url_ids[99]]):
         status = 404 if n == 5 else 200
-        page = PAGE._replace(status=status, digest=row.to_bytes(16))
-        made.record([visited(row, State.FETCHED, page=page)], now - 120.0 + 3 * n)
+        page = PAGE._replace(status=status, digest=url_id.to_bytes(16))
+        made.record([visited(url_id, State.FETCHED, page=page)], now - 120.0 + 3 * n)
     made.close()
     return f"sqlite:///{folder / 'store.db'}"
 
@@ -149,11 +149,11 @@ def test_the_crawl_of_this_process_knows_more(store: str) -> None:
 
 def test_an_idle_crawl_names_what_it_waits_for(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    [row] = [answer.row for answer in admit(store, ["http://h.example/"], 1.0)]
+    [url_id] = [answer.url_id for answer in admit(store, ["http://h.example/"], 1.0)]
     store.begin_job("crawl", "{}", time.time())
     lease(store)
     at = time.time() + 18.0
-    store.record([visited(row, State.QUEUED, "server", retry_at=at)], time.time())
+    store.record([visited(url_id, State.QUEUED, "server", retry_at=at)], time.time())
     store.close()
     watched = LiveCrawl()
     watched.update(Progress(queued=1))

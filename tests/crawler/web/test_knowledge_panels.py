@@ -227,13 +227,13 @@ def test_the_answer_about_a_url_is_that_of_the_command(looking: Viewer, known: s
 
 def test_a_url_can_be_asked_by_its_row(looking: Viewer, known: str) -> None:
     with closing(sqlite3.connect(known.removeprefix("sqlite:///"))) as connection, connection:
-        rows = dict(connection.execute("SELECT url, id FROM urls").fetchall())
-    [long] = [url for url in rows if len(url) > 9_000]
-    found = looking.json(f"/why?row={rows[long]}")
+        url_ids = dict(connection.execute("SELECT url, id FROM urls").fetchall())
+    [long] = [url for url in url_ids if len(url) > 9_000]
+    found = looking.json(f"/why?row={url_ids[long]}")
     assert (found["state"], found["reason"], found["url"]) == ("held", "too-long", long)
-    text = looking.get(f"/why?row={rows[long]}").text
+    text = looking.get(f"/why?row={url_ids[long]}").text
     assert len(text) < 40_000, "long texts are cut"
-    text = looking.get(f"/why?row={rows[f'{SEED}hostile']}").text
+    text = looking.get(f"/why?row={url_ids[f'{SEED}hostile']}").text
     assert "⟨U+202E⟩gnp.exe" in text.replace("<wbr>", "")
     assert_harmless(text)
     assert looking.get("/why?row=999999").status == 400

@@ -31,8 +31,8 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     store.admit([candidate(url) for url in urls], 1.0)
     store.admit([candidate(f"{A}{n}", depth=4, held="too-deep") for n in range(3)], 1.0)
     store.admit([candidate(f"{A}{_EVIL}", held="out-of-scope")], 1.0)
-    row = store.admit([candidate(f"{A}fails")], 1.0)[0].row
-    store.record([visited(row, State.FAILED, "dns")], 5.0)
+    url_id = store.admit([candidate(f"{A}fails")], 1.0)[0].url_id
+    store.record([visited(url_id, State.FAILED, "dns")], 5.0)
     with store.transaction() as connection:
         leases.pace(connection, {"h1.example": 4e9}, {"h1.example": 7.0})
         kept = CachedRobots(None, 9e9, 1e9)

@@ -39,9 +39,9 @@ class Web:
         self.now = 1.0
         self.has_rule = False  # a trailing slash is no difference
 
-    def row(self, path: str) -> int:
+    def url_id(self, path: str) -> int:
         [answer] = self.store.admit([candidate(A + path)], self.now)
-        return answer.row
+        return answer.url_id
 
     def queue_again(self) -> None:
         with self.store.transaction() as connection:
@@ -49,7 +49,7 @@ class Web:
 
     def moved(self, path: str, to: str, status: int = 301) -> None:
         hop = Hop("redirect", status, candidate(A + to))
-        self._record(visited(self.row(path), State.REDIRECTED, hops=(hop,)))
+        self._record(visited(self.url_id(path), State.REDIRECTED, hops=(hop,)))
 
     def page(
         self, path: str, body: str = "", status: int = 200, canonical: str | None = None
@@ -57,12 +57,12 @@ class Web:
         hops = (Hop("canonical", 200, candidate(A + canonical)),) if canonical else ()
         digest, named = (body or path).encode().ljust(16), hops[0].target.url if hops else None
         answer = Page(status, 0.1, "text/html", 9, digest, None, named, 0)
-        row = self.row(path)
-        self._record(visited(row, State.FETCHED, page=answer, hops=hops))
+        url_id = self.url_id(path)
+        self._record(visited(url_id, State.FETCHED, page=answer, hops=hops))
 
     def _record(self, outcome: Outcome) -> None:
         self.now += 1.0
-        settled = (table.c.id == outcome.row) & (table.c.state != State.QUEUED)
+        settled = (table.c.id == outcome.url_id) & (table.c.state != State.QUEUED)
         with self.store.transaction() as connection:
             requeueing.queue_again(connection, settled)
         self.store.record([outcome], self.now)
@@ -276,8 +276,8 @@ def test_clusters_are_those_of_the_look_up_of_one_url(web: Web, seed: int) -> No
     with report.reading(url_of(web.folder)) as connection:
         known = Equivalences(connection)
         representatives = {
-            str(url): known.representative(row).url
-            for row, url in connection.exec_driver_sql("SELECT id, url FROM urls").all()
+            str(url): known.representative(url_id).url
+            for url_id, url in connection.exec_driver_sql("SELECT id, url FROM urls").all()
         }
         aliases = list(report.rows(connection, "aliases"))
     equal = {url for url, to in inside.items() if representatives[url] == url}  # in their bodies
@@ -302,11 +302,11 @@ def test_one_cluster_is_that_of_the_export(web: Web, seed: int) -> None:
     assert any(row.members for row in exported)
     with report.reading(url_of(web.folder)) as connection:
         found_rows = connection.exec_driver_sql("SELECT url, id FROM urls")
-        rows = {str(url): int(row) for url, row in found_rows}
+        url_ids = {str(url): int(url_id) for url, url_id in found_rows}
         for row in exported:
             expected = {(one.url, one.reason, one.via, one.status) for one in row.members}
             for url in (row.url, *(one.url for one in row.members)):
-                found = cluster_of(connection, rows[url], 50)
+                found = cluster_of(connection, url_ids[url], 50)
                 assert found.url == row.url
                 assert {
                     (one.url, one.kind, one.via, one.status if one.kind == "redirect" else None)

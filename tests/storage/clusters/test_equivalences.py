@@ -24,19 +24,19 @@ class Web:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.rows: dict[str, int] = {}
+        self.url_ids: dict[str, int] = {}
         self.now = 2.0
 
-    def row(self, path: str) -> int:
+    def url_id(self, path: str) -> int:
         found = candidate(A + path)
         [answer] = self.store.admit([found], 1.0)
-        return self.rows.setdefault(path, answer.row)
+        return self.url_ids.setdefault(path, answer.url_id)
 
     def moved(self, path: str, to: str, status: int = 301, now: float = 2.0) -> None:
         hop = Hop("redirect", status, candidate(A + to))
-        row = self.row(path)
+        url_id = self.url_id(path)
         with self.store.transaction() as connection:
-            outcome = visited(row, State.REDIRECTED, hops=(hop,))
+            outcome = visited(url_id, State.REDIRECTED, hops=(hop,))
             self.store.record_in(connection, [outcome], now, again=True)
 
     def page(self, path: str, answer: Page, canonical: str | None = None) -> None:
@@ -44,7 +44,7 @@ class Web:
         if canonical:
             hops = (Hop("canonical", 200, candidate(A + canonical)),)
             answer = answer._replace(canonical=A + canonical)
-        outcome = visited(self.row(path), State.FETCHED, page=answer, hops=hops)
+        outcome = visited(self.url_id(path), State.FETCHED, page=answer, hops=hops)
         with self.store.transaction() as connection:
             self.store.record_in(connection, [outcome], self.now, again=True)
 
@@ -53,16 +53,20 @@ class Web:
         self.page(path, answer, canonical)
 
     def representatives(self, folder: Path) -> dict[str, str]:
-        rows = {path: self.row(path) for path in list(self.rows)}
+        url_ids = {path: self.url_id(path) for path in list(self.url_ids)}
         self.store.close()
         with report.reading(url_of(folder)) as connection:
             known = Equivalences(connection)
-            one_by_one = {path: known.representative(row) for path, row in rows.items()}
-            known.prepare(rows.values())
-            assert {path: known.representative(row) for path, row in rows.items()} == one_by_one
+            one_by_one = {path: known.representative(url_id) for path, url_id in url_ids.items()}
+            known.prepare(url_ids.values())
+            assert {
+                path: known.representative(url_id) for path, url_id in url_ids.items()
+            } == one_by_one
             fresh = Equivalences(connection)
-            fresh.prepare(rows.values())
-            assert {path: fresh.representative(row) for path, row in rows.items()} == one_by_one
+            fresh.prepare(url_ids.values())
+            assert {
+                path: fresh.representative(url_id) for path, url_id in url_ids.items()
+            } == one_by_one
             return {path: end.url.removeprefix(A) for path, end in one_by_one.items()}
 
 

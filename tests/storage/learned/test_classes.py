@@ -114,8 +114,8 @@ def test_a_held_url_that_turns_out_to_be_the_page_is_fetched(tmp_path: Path) -> 
     store.rules = GivenRules(SLASH)
     [first] = link(store, f"{H}/a/")
     link(store, f"{H}/a")
-    hop = Hop("redirect", 301, candidate(f"{H}/a")._replace(source=first.row, hops=1))
-    store.record([visited(first.row, State.REDIRECTED, hops=(hop,))], 2.0)
+    hop = Hop("redirect", 301, candidate(f"{H}/a")._replace(source=first.url_id, hops=1))
+    store.record([visited(first.url_id, State.REDIRECTED, hops=(hop,))], 2.0)
     assert states(store) == {"h.example/a/": "redirected", "h.example/a": "queued"}
     link(store, f"{H}/b/")  # and if it was not known before
     hop = Hop("redirect", 301, candidate(f"{H}/b")._replace(source=3, hops=1))
@@ -124,10 +124,10 @@ def test_a_held_url_that_turns_out_to_be_the_page_is_fetched(tmp_path: Path) -> 
     store.close()
 
 
-def redirected(store: Store, row: int, url: str, status: int = 302) -> None:
+def redirected(store: Store, url_id: int, url: str, status: int = 302) -> None:
     """Record that a URL, found two links from a seed, redirects to another."""
-    hop = Hop("redirect", status, candidate(url)._replace(source=row, hops=1, depth=2))
-    one = visited(row, State.REDIRECTED, hops=(hop,))
+    hop = Hop("redirect", status, candidate(url)._replace(source=url_id, hops=1, depth=2))
+    one = visited(url_id, State.REDIRECTED, hops=(hop,))
     store.record([one._replace(queued=one.queued._replace(depth=2))], 2.0)
 
 
@@ -152,8 +152,8 @@ def test_a_detour_is_held_for_a_page_alone(tmp_path: Path) -> None:
     redirected(store, 1, f"{H}/x", 301)
     store.record([visited(2, State.FETCHED, page=page(404))], 3.0)
     store.record([visited(3, State.FETCHED, page=page())], 3.0)
-    for row, target in enumerate(("a?sid=2", "b?sid=2", "c"), 4):
-        redirected(store, row, f"{H}/{target}")
+    for url_id, target in enumerate(("a?sid=2", "b?sid=2", "c"), 4):
+        redirected(store, url_id, f"{H}/{target}")
     redirected(store, 7, f"{H}/c?sid=3", 301)
     found = states(store)
     assert found["h.example/a?sid=2"] == "queued", "the other one redirects"
@@ -217,13 +217,13 @@ def test_what_is_recorded_late_releases_nothing(tmp_path: Path, late: str) -> No
     store = open_store(tmp_path)
     store.rules = GivenRules(SLASH)
     [kept, *_] = link(store, f"{H}/a", f"{H}/a/", f"{H}/b", f"{H}/b/")
-    store.record([visited(kept.row, State.FETCHED, page=page())], 1.0)
+    store.record([visited(kept.url_id, State.FETCHED, page=page())], 1.0)
     before = states(store)
     outcome = {
-        "gone": visited(kept.row, State.FETCHED, page=page(404)),
-        "failed": visited(kept.row, State.FAILED, "timeout"),
+        "gone": visited(kept.url_id, State.FETCHED, page=page(404)),
+        "failed": visited(kept.url_id, State.FAILED, "timeout"),
         "redirect": visited(
-            kept.row, State.REDIRECTED, hops=(Hop("redirect", 301, candidate(f"{H}/b/")),)
+            kept.url_id, State.REDIRECTED, hops=(Hop("redirect", 301, candidate(f"{H}/b/")),)
         ),
     }[late]
     with store.transaction() as connection:
@@ -307,8 +307,8 @@ def test_a_page_that_was_fetched_under_another_name_is_not_fetched_under_its_own
     link(store, f"{H}/a/", f"{H}/a", f"{H}/gone/", f"{H}/gone", f"{H}/moved/", f"{H}/moved")
     link(store, f"{H}/seed/")
     link(store, f"{H}/seed", source=None)
-    for row in (1, 7):
-        store.record([visited(row, State.FETCHED, page=page())], 2.0)
+    for url_id in (1, 7):
+        store.record([visited(url_id, State.FETCHED, page=page())], 2.0)
     store.record([visited(3, State.FETCHED, page=page(404))], 2.0)
     store.record([visited(5, State.REDIRECTED)], 2.0)
     done = publish(store, SLASH)
@@ -376,8 +376,8 @@ def test_which_url_represents_a_class(
 ) -> None:
     store = open_store(tmp_path)
     link(store, *given)
-    for row in fetched:
-        store.record([visited(row, State.FETCHED, page=page())], 2.0)
+    for url_id in fetched:
+        store.record([visited(url_id, State.FETCHED, page=page())], 2.0)
 
     def rewrite(urls: list[str]) -> list[Rewritten]:  # all are one, and no URL has that identity
         return [Rewritten("https://h.example/", b"k" * 16, ("rule",))] * len(urls)

@@ -49,7 +49,7 @@ class Rules:
 
 
 def opened(folder: Path, *rules: LearnedRule, verified: tuple[str, ...] = ()) -> Store:
-    """Open a store whose first row is the home page."""
+    """Open a store whose first URL is the home page."""
     store = open_store(folder)
     store.admit([candidate(f"{H}/")], 1.0)
     store.rules = Rules(*rules, verified=verified)
@@ -85,7 +85,7 @@ def edges(store: Store) -> set[tuple[str, str]]:
 
 
 def publish(store: Store, state: str) -> list[int]:
-    """Bring the rule into a state; return the rows that are deferred by that."""
+    """Bring the rule into a state; return the ids of the URLs that are deferred by that."""
     with store.transaction() as connection:
         rule = msgspec.structs.replace(SLASH, state=state)
         done = rule_store.import_rules(connection, [rule], MAKE, 3.0)
@@ -101,8 +101,8 @@ def test_an_alias_is_deferred_until_the_name_that_the_rules_prefer_takes_its_pla
     link(store, f"{H}/b", f"{H}/c/")
     assert queue(store) == {"/a/": ALIAS, "/b": ORDINARY, "/c/": ALIAS}
     [plain, again] = link(store, f"{H}/a", f"{H}/a")
-    assert plain == Admission(plain.row, new=True, replaces=alias.row)
-    assert again == Admission(plain.row, new=False)
+    assert plain == Admission(plain.url_id, new=True, replaces=alias.url_id)
+    assert again == Admission(plain.url_id, new=False)
     assert queue(store) == {"/b": ORDINARY, "/c/": ALIAS, "/a": ORDINARY}
     assert edges(store) == {("/a/", "/a")}
     [also] = link(store, f"{H}/a/?")
@@ -224,9 +224,9 @@ def test_deferred_urls_are_leased_when_nothing_else_is_left_and_a_few_at_a_time(
     [host] = lease(store, loaded={"h.example": {1, 11}})
     assert not host.urls
     assert not host.has_more
-    store.record([visited(row, State.FETCHED, page=PAGE) for row in (1, 11)], 2.0)
+    store.record([visited(url_id, State.FETCHED, page=PAGE) for url_id in (1, 11)], 2.0)
     [host] = lease(store)
-    first = {one.row for one in host.urls}
+    first = {one.url_id for one in host.urls}
     assert 1 <= len(first) < 9
     assert not host.has_more, "until it is recorded"
     assert not lease(store, loaded={"h.example": first})[0].urls
@@ -235,7 +235,7 @@ def test_deferred_urls_are_leased_when_nothing_else_is_left_and_a_few_at_a_time(
     [host] = lease(store, loaded={"h.example": left})
     assert len(host.urls) == 1
     everything = set(range(2, 11)) - {min(first)}
-    store.record([visited(row, State.FETCHED, page=PAGE) for row in everything], 3.0)
+    store.record([visited(url_id, State.FETCHED, page=PAGE) for url_id in everything], 3.0)
     assert not lease(store)
     assert not queue(store)
     store.close()

@@ -53,7 +53,7 @@ def test_a_rule_shows_its_first_pairs_and_no_passwords(tmp_path: Path) -> None:
 
 def test_answers_are_kept_until_they_are_forgotten(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    here, other = (one.row for one in admit(store, ["http://h.example/", "http://x.example/"]))
+    here, other = (one.url_id for one in admit(store, ["http://h.example/", "http://x.example/"]))
     digest, blocks = b"d" * 16, b"\x00\xff"
     with store.transaction() as connection:
         given = [(here, 0, digest, blocks), (here, 1, digest, None), (other, 0, digest, None)]

@@ -16,7 +16,7 @@ from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import State, Store
 from canonry.storage.learned import rekeying
-from canonry.storage.learned.classes import alive_among, rows_alive
+from canonry.storage.learned.classes import alive_among, alive_url_ids
 from canonry.storage.records import ALIAS, TARGET
 from canonry.storage.sql.schema import url_rows
 
@@ -83,11 +83,11 @@ def test_rekeying_needs_only_what_rules_change_and_is_undone_without_them(
 ) -> None:
     with store.transaction() as connection:
         connection.exec_driver_sql("SAVEPOINT example")
-        row = url_rows.c.id
-        connection.execute(update(url_rows).where(row.in_(sooner)).values(priority=TARGET))
+        url_id = url_rows.c.id
+        connection.execute(update(url_rows).where(url_id.in_(sooner)).values(priority=TARGET))
         for states, settled in steps:
             for one, state in settled.items():  # what is held is not fetched
-                here = (row == one) & (url_rows.c.state != State.HELD)
+                here = (url_id == one) & (url_rows.c.state != State.HELD)
                 connection.execute(update(url_rows).where(here).values(state=state))
             given = zip(RULES, states, strict=True)
             rules = RulesInForce([replace(r, state=s) for r, s in given if s], MAKE)
@@ -97,12 +97,12 @@ def test_rekeying_needs_only_what_rules_change_and_is_undone_without_them(
             connection.exec_driver_sql("ROLLBACK TO before")
             assert rekey(connection, rules, only_changed=True) == done
             assert known(connection) == expected
-            ids = list(connection.scalars(select(row)))
-            assert rows_alive(connection, ids) == alive_among(connection, ids).keys()
+            ids = list(connection.scalars(select(url_id)))
+            assert alive_url_ids(connection, ids) == alive_among(connection, ids).keys()
         rekey(connection, RulesInForce((), MAKE), only_changed=True)
         rows, edges, classes = known(connection)
         connection.exec_driver_sql("ROLLBACK TO example")
     assert not edges
     assert not classes
-    assert all(state != State.HELD for _row, state, *_rest in rows)
+    assert all(state != State.HELD for _url_id, state, *_rest in rows)
     assert not [row for row in rows if row[1] == State.QUEUED and row[3] == ALIAS]

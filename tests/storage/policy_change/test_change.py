@@ -111,18 +111,18 @@ def test_the_best_of_several_urls_stays(tmp_path: Path) -> None:
     names = [f"{H}/{one}{slash}x" for one in "abcde" for slash in ("", "/")]
     found = dict(zip(names, admit(store, names, depth=3), strict=True))
 
-    def row(name: str) -> int:
-        return found[f"{H}/{name}"].row
+    def url_id(name: str) -> int:
+        return found[f"{H}/{name}"].url_id
 
     outcomes = [
-        visited(row("ax"), State.FAILED, "dns"),
-        visited(row("a/x"), State.FETCHED, page=page()),
-        visited(row("bx"), State.FETCHED, page=page(404)),
-        visited(row("cx"), State.FETCHED, page=page()),
-        visited(row("c/x"), State.FETCHED, page=page()),
-        visited(row("dx"), State.HELD, "robots"),
-        visited(row("d/x"), State.FAILED, "dns"),
-        visited(row("ex"), State.REDIRECTED, hops=[Hop("redirect", 301, candidate(f"{H}/e/x"))]),
+        visited(url_id("ax"), State.FAILED, "dns"),
+        visited(url_id("a/x"), State.FETCHED, page=page()),
+        visited(url_id("bx"), State.FETCHED, page=page(404)),
+        visited(url_id("cx"), State.FETCHED, page=page()),
+        visited(url_id("c/x"), State.FETCHED, page=page()),
+        visited(url_id("dx"), State.HELD, "robots"),
+        visited(url_id("d/x"), State.FAILED, "dns"),
+        visited(url_id("ex"), State.REDIRECTED, hops=[Hop("redirect", 301, candidate(f"{H}/e/x"))]),
     ]
     store.record(outcomes, 5.0)
     # Another depth, and another source.
@@ -174,7 +174,7 @@ def test_which_of_two_stays(tmp_path: Path, one: str, other: str, stays: str) ->
     store = open_store(tmp_path)
     names = [f"{H}/a", f"{H}//a", f"{H}/linked"]
     first, second, linked = admit(store, names)
-    store.admit([candidate(f"{H}/linked/{n}")._replace(source=second.row) for n in (1, 2)], 1.0)
+    store.admit([candidate(f"{H}/linked/{n}")._replace(source=second.url_id) for n in (1, 2)], 1.0)
     ends = {
         "fetched": (State.FETCHED, None, page(), ()),
         "missing": (State.FETCHED, None, page(404), ()),
@@ -190,18 +190,18 @@ def test_which_of_two_stays(tmp_path: Path, one: str, other: str, stays: str) ->
     for answer, what in ((first, one), (second, other)):
         if what != "queued":
             state, reason, body, hops = ends[what]
-            store.record([visited(answer.row, state, reason, page=body, hops=hops)], 2.0)
+            store.record([visited(answer.url_id, state, reason, page=body, hops=hops)], 2.0)
     store.close()
     assert change_to(tmp_path).merged == 1
     found = states(tmp_path)
     kept = "/a" if "/a" in found else "//a"
     assert found[kept] == stays
     assert len(found) == 4
-    known = {str(url): (row, source) for url, row, source in read(tmp_path, _SOURCES)}
-    row = known[f"{H}{kept}"][0]
-    assert [known[f"{H}/linked/{n}"][1] for n in (1, 2)] == [row, row]
-    alive = {first.row, second.row, linked.row, linked.row + 1, linked.row + 2}
-    gone = ({first.row, second.row} - {row}).pop()
+    known = {str(url): (url_id, source) for url, url_id, source in read(tmp_path, _SOURCES)}
+    url_id = known[f"{H}{kept}"][0]
+    assert [known[f"{H}/linked/{n}"][1] for n in (1, 2)] == [url_id, url_id]
+    alive = {first.url_id, second.url_id, linked.url_id, linked.url_id + 1, linked.url_id + 2}
+    gone = ({first.url_id, second.url_id} - {url_id}).pop()
     ends_of = read(tmp_path, "SELECT from_id, to_id FROM aliases")
     assert all({start, end} <= alive - {gone} for start, end in ends_of)
     pages_of = read(tmp_path, "SELECT url_id FROM pages")
@@ -214,20 +214,20 @@ def test_edges_that_become_one_are_added_up(tmp_path: Path) -> None:
     names = [f"{H}/a", f"{H}//a", f"{H}/b", f"{H}//b", f"{H}/c"]
     a, a2, b, b2, c = admit(store, names)
     to = {name: Hop("redirect", 301, candidate(f"{H}{name}")) for name in ("/b", "//b", "/c")}
-    for row, target, at in ((a, "/b", 1.0), (a2, "//b", 2.0), (a2, "/b", 3.0), (b, "//b", 4.0)):
-        outcome = visited(row.row, State.REDIRECTED, hops=[to[target]])
+    for one, target, at in ((a, "/b", 1.0), (a2, "//b", 2.0), (a2, "/b", 3.0), (b, "//b", 4.0)):
+        outcome = visited(one.url_id, State.REDIRECTED, hops=[to[target]])
         with store.transaction() as connection:
             store.record_in(connection, [outcome], at, again=True)
-    store.record([visited(b2.row, State.REDIRECTED, hops=[to["/c"]])], 5.0)
+    store.record([visited(b2.url_id, State.REDIRECTED, hops=[to["/c"]])], 5.0)
     store.close()
     change_to(tmp_path)
     found = read(
         tmp_path, "SELECT from_id, to_id, first_seen, last_seen, count FROM aliases ORDER BY id"
     )
     assert found == [
-        (a.row, b.row, 1.0, 3.0, 3),
-        (b.row, b.row, 4.0, 4.0, 1),
-        (b.row, c.row, 5.0, 5.0, 1),
+        (a.url_id, b.url_id, 1.0, 3.0, 3),
+        (b.url_id, b.url_id, 4.0, 4.0, 1),
+        (b.url_id, c.url_id, 5.0, 5.0, 1),
     ]
 
 
@@ -236,8 +236,8 @@ def test_targets_that_become_distinct_get_a_row_and_are_queued(tmp_path: Path) -
     given = [search_candidate(url) for url in (f"{H}/old", f"{H}/x?b=1&a=2")]
     old, known = store.admit(given, 0.0)
     hop = Hop("redirect", 301, search_candidate(f"{H}/x?a=2&b=1"))
-    store.record([visited(old.row, State.REDIRECTED, hops=[hop])], 7.0)
-    store.record([visited(known.row, State.FETCHED, page=page())], 8.0)
+    store.record([visited(old.url_id, State.REDIRECTED, hops=[hop])], 7.0)
+    store.record([visited(known.url_id, State.FETCHED, page=page())], 8.0)
     store.close()
     assert change_to(tmp_path, "web").split == 1
     assert states(tmp_path) == {
@@ -246,8 +246,8 @@ def test_targets_that_become_distinct_get_a_row_and_are_queued(tmp_path: Path) -
         "/x?a=2&b=1": "queued",
     }
     new = read(tmp_path, "SELECT id, depth, hops, source_id FROM urls WHERE state = 0")
-    assert new == [(known.row + 1, 0, 1, old.row)]
-    assert read(tmp_path, "SELECT from_id, to_id FROM aliases") == [(old.row, known.row + 1)]
+    assert new == [(known.url_id + 1, 0, 1, old.url_id)]
+    assert read(tmp_path, "SELECT from_id, to_id FROM aliases") == [(old.url_id, known.url_id + 1)]
     with report.reading(url_of(tmp_path)) as connection:
         assert rows(connection, "SELECT url_id FROM keys ORDER BY url_id") == [(1,), (2,), (3,)]
     store = open_store(tmp_path)

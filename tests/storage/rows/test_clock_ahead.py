@@ -21,13 +21,13 @@ def test_no_wait_is_longer_than_a_crawl_makes_it(tmp_path: Path, ahead: float) -
     then = NOW + ahead
     store = open_store(tmp_path)
     names = [f"http://{name}.example/" for name in ("plain", "asked", "lying", "done")]
-    rows = [one.row for one in admit(store, names, now=then)]
-    waits = {rows[0]: (90.0, "x"), rows[1]: (5_000.0, "x asked"), rows[2]: (5_000.0, "x")}
+    url_ids = [one.url_id for one in admit(store, names, now=then)]
+    waits = {url_ids[0]: (90.0, "x"), url_ids[1]: (5_000.0, "x asked"), url_ids[2]: (5_000.0, "x")}
     outcomes = [
-        visited(row, State.QUEUED, reason, retry_at=then + wait)
-        for row, (wait, reason) in waits.items()
+        visited(url_id, State.QUEUED, reason, retry_at=then + wait)
+        for url_id, (wait, reason) in waits.items()
     ]
-    store.record([*outcomes, visited(rows[3], State.FAILED, "x")], then)
+    store.record([*outcomes, visited(url_ids[3], State.FAILED, "x")], then)
     with store.transaction() as connection:
         for n, wait in enumerate((190.0, 5_000.0, 5_000.0, 150.0), start=1):
             host = update(hosts).where(hosts.c.id == n)

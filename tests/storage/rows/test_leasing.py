@@ -84,24 +84,24 @@ def _hop(kind: str) -> Hop:
     return Hop(kind, 301, candidate(f"http://c.example/{kind}"))
 
 
-def put_back(store: Store, row: int) -> None:
+def put_back(store: Store, url_id: int) -> None:
     """Put a URL back in the queue, for another crawl."""
     with store.transaction() as connection:
-        assert queue_again(connection, urls.c.id == row) == 1
+        assert queue_again(connection, urls.c.id == url_id) == 1
 
 
-def answers(row: int) -> dict[str, Outcome]:
+def answers(url_id: int) -> dict[str, Outcome]:
     """Return what a visit to a URL may come to, by name."""
     other = Page(200, 0.1, "text/html", 11, bytes([1] * 16), "other", None, 1)
     return {
-        "page": visited(row, State.FETCHED, page=_PAGE),
-        "other page": visited(row, State.FETCHED, page=other),
-        "gone": visited(row, State.FAILED, "http-404", page=_PAGE._replace(status=404)),
-        "unread": visited(row, State.FAILED, "type")._replace(unread=_PAGE),
-        "unchanged": visited(row, State.FETCHED)._replace(unchanged=True),
-        "redirect": visited(row, State.REDIRECTED, hops=(_hop("redirect"),)),
-        "canonical": visited(row, State.FETCHED, page=_PAGE, hops=(_hop("canonical"),)),
-        "timeout": visited(row, State.FAILED, "timeout"),
+        "page": visited(url_id, State.FETCHED, page=_PAGE),
+        "other page": visited(url_id, State.FETCHED, page=other),
+        "gone": visited(url_id, State.FAILED, "http-404", page=_PAGE._replace(status=404)),
+        "unread": visited(url_id, State.FAILED, "type")._replace(unread=_PAGE),
+        "unchanged": visited(url_id, State.FETCHED)._replace(unchanged=True),
+        "redirect": visited(url_id, State.REDIRECTED, hops=(_hop("redirect"),)),
+        "canonical": visited(url_id, State.FETCHED, page=_PAGE, hops=(_hop("canonical"),)),
+        "timeout": visited(url_id, State.FAILED, "timeout"),
     }
 
 
@@ -110,12 +110,12 @@ def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
     """A worker that was stopped for longer than its leases may have fetched a URL, too."""
     store = open_store(tmp_path)
 
-    def recorded(row: int) -> tuple[object, ...]:
+    def recorded(url_id: int) -> tuple[object, ...]:
         with store.transaction() as connection:
             assert_counts_are_right(connection)
-            of_url = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id == row)
-            of_page = select(pages).where(pages.c.url_id == row)
-            led = select(aliases).where(aliases.c.from_id == row).order_by(aliases.c.to_id)
+            of_url = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id == url_id)
+            of_page = select(pages).where(pages.c.url_id == url_id)
+            led = select(aliases).where(aliases.c.from_id == url_id).order_by(aliases.c.to_id)
             target = select(urls.c.state, urls.c.priority).where(urls.c.host_id == 2)
             return (
                 connection.execute(of_url).one(),
@@ -125,17 +125,17 @@ def test_what_another_worker_has_recorded_stays(tmp_path: Path) -> None:
     admit(store, ["http://a.example/", "http://c.example/redirect", "http://c.example/canonical"])
     for first in answers(0):
         [seed] = admit(store, [f"http://a.example/{first}"])
-        store.record([visited(seed.row, State.FETCHED, page=_PAGE)], 0.0)
-        put_back(store, seed.row)
-        store.record([answers(seed.row)[first]], 1.0)
-        before = recorded(seed.row)
-        for late, outcome in answers(seed.row).items():
+        store.record([visited(seed.url_id, State.FETCHED, page=_PAGE)], 0.0)
+        put_back(store, seed.url_id)
+        store.record([answers(seed.url_id)[first]], 1.0)
+        before = recorded(seed.url_id)
+        for late, outcome in answers(seed.url_id).items():
             links = (candidate(f"http://b.example/{first}/{late}"),)
             [[*_hops, found]] = store.record([outcome._replace(links=links)], 2.0)
             assert found.new, "what a page links to was found all the same"
-            assert recorded(seed.row) == before, (first, late)
-        store.record([visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)], 3.0)
-        assert recorded(seed.row) == before, (first, "to be tried again")
+            assert recorded(seed.url_id) == before, (first, late)
+        store.record([visited(seed.url_id, State.QUEUED, "timeout", retry_at=9.0)], 3.0)
+        assert recorded(seed.url_id) == before, (first, "to be tried again")
     store.close()
 
 
@@ -145,16 +145,16 @@ def test_of_two_outcomes_of_a_url_the_first_that_is_not_tried_again_counts(tmp_p
     found = {}
     for number, (one, two) in enumerate(permutations((*answers(0), "retry"), 2)):
         [seed] = admit(store, [f"http://a.example/{number}"])
-        store.record([visited(seed.row, State.FETCHED, page=_PAGE)], 0.0)
-        put_back(store, seed.row)
-        given = answers(seed.row)
-        given["retry"] = visited(seed.row, State.QUEUED, "timeout", retry_at=9.0)
+        store.record([visited(seed.url_id, State.FETCHED, page=_PAGE)], 0.0)
+        put_back(store, seed.url_id)
+        given = answers(seed.url_id)
+        given["retry"] = visited(seed.url_id, State.QUEUED, "timeout", retry_at=9.0)
         with store.transaction() as connection:
             recorded = store.record_in(connection, [given[one], given[two]], 1.0)
             assert_counts_are_right(connection)
-            of_url = select(urls.c.state, urls.c.reason).where(urls.c.id == seed.row)
-            of_page = select(pages.c.title, pages.c.status).where(pages.c.url_id == seed.row)
-            led = select(aliases.c.kind).where(aliases.c.from_id == seed.row)
+            of_url = select(urls.c.state, urls.c.reason).where(urls.c.id == seed.url_id)
+            of_page = select(pages.c.title, pages.c.status).where(pages.c.url_id == seed.url_id)
+            led = select(aliases.c.kind).where(aliases.c.from_id == seed.url_id)
             queries = (of_url, of_page, led)
             state = [connection.execute(query).all() for query in queries]
         counting = two if one == "retry" else one
@@ -172,18 +172,18 @@ def test_an_answer_304_counts_if_the_store_still_has_the_page_that_was_asked_abo
     """Another worker recorded the URL meanwhile, and it was put back in the queue."""
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
-    store.record([visited(seed.row, State.FETCHED, page=_PAGE._replace(etag="1"))], 1.0)
-    put_back(store, seed.row)
+    store.record([visited(seed.url_id, State.FETCHED, page=_PAGE._replace(etag="1"))], 1.0)
+    put_back(store, seed.url_id)
     [[asked]] = [host.urls for host in lease(store)]
     assert asked.etag == "1"
     other = _PAGE._replace(etag="2", title="other")
     if meanwhile != "nothing":
         answer = {
-            "redirect": visited(seed.row, State.REDIRECTED),
-            "other page": visited(seed.row, State.FETCHED, page=other),
+            "redirect": visited(seed.url_id, State.REDIRECTED),
+            "other page": visited(seed.url_id, State.FETCHED, page=other),
         }[meanwhile]
         store.record([answer], 2.0)
-        put_back(store, seed.row)
+        put_back(store, seed.url_id)
     store.record([Outcome(asked, State.FETCHED, unchanged=True)], 3.0)
     with store.transaction() as connection:
         assert_counts_are_right(connection)

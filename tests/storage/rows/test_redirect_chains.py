@@ -15,27 +15,27 @@ pytestmark = pytest.mark.every_database
 def test_each_chain_is_followed_to_its_end(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     names = [f"http://a.example/{n}" for n in range(6)]
-    rows = [one.row for one in admit(store, names)]
+    url_ids = [one.url_id for one in admit(store, names)]
 
     def to(number: int) -> tuple[Hop, ...]:
         return (Hop("redirect", 301, candidate(names[number])),)
 
     moved = State.REDIRECTED
-    store.record([visited(rows[0], moved, hops=to(5))], 1.0)  # later it leads elsewhere
+    store.record([visited(url_ids[0], moved, hops=to(5))], 1.0)  # later it leads elsewhere
     with store.transaction() as connection:
         connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE tail = ':/0'")
     outcomes = [
-        visited(rows[0], moved, hops=to(1)),
-        visited(rows[1], moved, hops=to(2)),
-        visited(rows[2], State.FAILED, "dns"),
-        visited(rows[3], moved, hops=to(4)),
-        visited(rows[4], moved, hops=to(3)),
+        visited(url_ids[0], moved, hops=to(1)),
+        visited(url_ids[1], moved, hops=to(2)),
+        visited(url_ids[2], State.FAILED, "dns"),
+        visited(url_ids[3], moved, hops=to(4)),
+        visited(url_ids[4], moved, hops=to(3)),
     ]
     store.record(outcomes, 2.0)
     with store.transaction() as connection:
-        found = chains(connection, rows)
+        found = chains(connection, url_ids)
     store.close()
-    assert [chain.first.row for chain in found] == rows
+    assert [chain.first.url_id for chain in found] == url_ids
     ends = [(chain.last.url[-1], chain.last.state, chain.last.reason) for chain in found]
     assert ends[:3] == [("2", State.FAILED, "dns")] * 3
     assert {end[:2] for end in ends[3:5]} == {("3", moved), ("4", moved)}, "a circle"
@@ -45,7 +45,7 @@ def test_each_chain_is_followed_to_its_end(tmp_path: Path) -> None:
 def test_of_two_redirects_at_one_moment_the_later_one_counts_for_all(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     first, one, other = [
-        found.row for found in admit(store, [f"http://a.example/{n}" for n in "abc"])
+        found.url_id for found in admit(store, [f"http://a.example/{n}" for n in "abc"])
     ]
     for target in "bc":
         hops = (Hop("redirect", 301, candidate(f"http://a.example/{target}")),)
@@ -57,4 +57,4 @@ def test_of_two_redirects_at_one_moment_the_later_one_counts_for_all(tmp_path: P
         [chain] = chains(connection, [first])
         leads = redirects_from(connection, first)
     store.close()
-    assert chain.last.row == leads[0].row == other != one
+    assert chain.last.url_id == leads[0].url_id == other != one

@@ -15,12 +15,12 @@ NOW = 1_000_000.0
 
 def test_what_a_crawl_waits_for_is_what_comes_first(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    rows = [one.row for one in admit(store, [f"http://{name}.example/" for name in "abc"])]
+    url_ids = [one.url_id for one in admit(store, [f"http://{name}.example/" for name in "abc"])]
     with store.transaction() as connection:
         assert waits_for(connection, NOW) is None, "all may be asked"
     outcomes = [
-        visited(row, State.QUEUED, reason, retry_at=NOW + wait)
-        for row, reason, wait in zip(rows, ("x", "y", "z"), (500.0, 30.0, 40.0), strict=True)
+        visited(url_id, State.QUEUED, reason, retry_at=NOW + wait)
+        for url_id, reason, wait in zip(url_ids, ("x", "y", "z"), (500.0, 30.0, 40.0), strict=True)
     ]
     store.record(outcomes, NOW)
     with store.transaction() as connection:

@@ -65,7 +65,7 @@ def test_claims_of_different_keys_do_not_wait_for_each_other(stores: list[Store]
         mine = one.seen.claim(here, _keys("1", "2"))
         yours = other.seen.claim(there, _keys("3", "4"))
         assert all(answer.new for answer in mine + yours)
-        assert len({answer.row for answer in mine + yours}) == 4
+        assert len({answer.url_id for answer in mine + yours}) == 4
         here.rollback()
         there.rollback()
 
@@ -85,7 +85,7 @@ def test_a_claim_waits_for_an_earlier_one_of_its_key(stores: list[Store], fails:
     waiting.join(60)
     assert [answer.new for answer in answers] == [True, fails]
     if not fails:
-        assert answers[1].row == first[0].row
+        assert answers[1].url_id == first[0].url_id
     assert [a.new for a in admit(one, [f"{_A}1", f"{_A}2", f"{_A}3"])] == [False, False, fails]
 
 
@@ -227,7 +227,7 @@ def test_ids_go_on_after_rows_that_came_from_elsewhere(tmp_path: Path) -> None:
         insert_rows(connection, keys, ("key", "url_id"), [(bytes(16), 90)])
     store.close()
     store = open_store(tmp_path)
-    assert [a.row for a in admit(store, [f"{_A}2", f"{_A}3"])] == [91, 92]
+    assert [a.url_id for a in admit(store, [f"{_A}2", f"{_A}3"])] == [91, 92]
     store.close()
 
 

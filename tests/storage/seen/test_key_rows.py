@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from support.stores import open_store
 
 from canonry.storage.seen.bloom import split
-from canonry.storage.seen.key_rows import insert_keys, joined_keys, rows_of_keys
+from canonry.storage.seen.key_rows import insert_keys, joined_keys, url_ids_of_keys
 
 pytestmark = pytest.mark.every_database
 
@@ -48,6 +48,6 @@ def test_keys_that_are_there_keep_their_url(tmp_path: Path, number: int) -> None
         assert insert_keys(connection, known) == {}
         given = {key: n for n, key in enumerate(made, 1)}
         assert insert_keys(connection, given) == known
-        assert rows_of_keys(connection, made) == given | known
+        assert url_ids_of_keys(connection, made) == given | known
         connection.rollback()
     store.close()

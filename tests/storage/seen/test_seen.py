@@ -61,7 +61,7 @@ def test_claims_agree_with_a_dict(one_store: Store, batches: list[list[int]]) ->
         answers = admit(one_store, [f"http://a.example/{example}/{n}" for n in batch])
         for n, answer in zip(batch, answers, strict=True):
             assert answer.new == (n not in known)
-            assert known.setdefault(n, answer.row) == answer.row
+            assert known.setdefault(n, answer.url_id) == answer.url_id
 
 
 def test_a_failed_transaction_claims_nothing(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_two_stores_on_one_file_see_each_others_claims(tmp_path: Path) -> None:
         claimants = [one, other] if n % 2 else [other, one]
         answers = [admit(store, [f"http://a.example/{n}"])[0] for store in claimants]
         assert [answer.new for answer in answers] == [True, False]
-        assert answers[0].row == answers[1].row
+        assert answers[0].url_id == answers[1].url_id
     one.close()
     other.close()
 
@@ -156,7 +156,9 @@ def test_a_filter_lacks_no_key_up_to_its_mark(
         with store.transaction() as connection:
             rows = connection.execute(select(keys.c.key, keys.c.url_id)).all()
         for seen in (one.seen for one in stores):
-            assert all(seen.filter.perhaps([key for key, row in rows if row <= seen.known_up_to]))
+            assert all(
+                seen.filter.perhaps([key for key, url_id in rows if url_id <= seen.known_up_to])
+            )
     for store in stores:
         store.close()
     assert not any("lacks" in notice for notice in notices)
@@ -205,7 +207,7 @@ def test_the_cache_of_recent_keys_is_bounded_and_never_wrong() -> None:
         assert young[(n + 2).to_bytes(16, "big")] == n + 2
         assert len(young) <= 10
         assert len(old) <= 10
-        assert all(key == row.to_bytes(16, "big") for key, row in {**young, **old}.items())
+        assert all(key == url_id.to_bytes(16, "big") for key, url_id in {**young, **old}.items())
     assert len({**young, **old}) >= 10
 
 

@@ -197,7 +197,7 @@ def test_a_filter_that_lacks_keys_is_rebuilt_and_nothing_is_lost(tmp_path: Path)
         again = store.admit_in(connection, [candidate(url) for url in _NEW], 0.0)
     assert [a.new for a in own] == [True] * 5
     assert [a.new for a in more] == [False] * (len(_KNOWN) + 5) + [True] * (len(_NEW) - 5)
-    assert [a.row for a in again] == [a.row for a in more[len(_KNOWN) :]]
+    assert [a.url_id for a in again] == [a.url_id for a in more[len(_KNOWN) :]]
     assert notices == ["the filter lacks keys that the table has; rebuilding it, nothing is lost"]
     assert not any(a.new for a in admit(store, _KNOWN + _NEW))
     store.close()

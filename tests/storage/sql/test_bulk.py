@@ -121,7 +121,7 @@ def test_lists_of_any_length_are_looked_up_with_a_few_statements(
         for number in (*range(1, 70), 255, 256, 257, 499, 500, 501, 999, 1_000, 1_001, 1_100):
             wanted = list(range(number, 0, -1))
             found = bulk.rows_of(connection, "SELECT id FROM url_rows WHERE id", wanted)
-            assert sorted(row for (row,) in found) == wanted[::-1]
+            assert sorted(url_id for (url_id,) in found) == wanted[::-1]
             change = "UPDATE url_rows SET depth = depth + 1 WHERE id"
             assert bulk.change_rows(connection, change, wanted) == number
     store.close()

@@ -114,7 +114,7 @@ def test_partial_indexes_are_of_use(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     [seed] = admit(store, ["http://a.example/"])
     with store.transaction() as connection:
-        assert queued.run(connection, {"host": 1}) == [(seed.row,)]
+        assert queued.run(connection, {"host": 1}) == [(seed.url_id,)]
         with pytest.raises(DBAPIError, match="no query solution"):
             any_state.run(connection, {"host": 1, "state": int(State.QUEUED)})
     store.close()

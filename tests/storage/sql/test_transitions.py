@@ -32,7 +32,7 @@ def test_counts_follow_every_transition(tmp_path: Path) -> None:
     with store.transaction() as connection:
         first, *rows = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth)).all()
         for due, (before, after) in enumerate(pairwise(way)):
-            moved = {row: Transition(host, depth, before, after) for row, host, depth in rows}
+            moved = {url_id: Transition(host, depth, before, after) for url_id, host, depth in rows}
             transitions.move(connection, moved, due=due)
             assert_counts_are_right(connection)
             others = select(urls.c.state, urls.c.reason, urls.c.due).where(urls.c.id != first.id)
@@ -47,10 +47,16 @@ def test_urls_that_are_held_together_are_counted_alike(tmp_path: Path) -> None:
     with store.transaction() as connection:
         first, *rows = connection.execute(select(urls.c.id, urls.c.host_id, urls.c.depth)).all()
         due = connection.scalars(select(urls.c.due).order_by(urls.c.id)).all()
-        transitions.hold(connection, {(host, depth): [row] for row, host, depth in rows}, "why-not")
+        transitions.hold(
+            connection, {(host, depth): [url_id] for url_id, host, depth in rows}, "why-not"
+        )
         transitions.hold(connection, {}, "nothing")
         assert_counts_are_right(connection)
         held = select(urls.c.id).where(urls.c.state == State.HELD, urls.c.reason == "why-not")
-        assert set(connection.scalars(held)) == {row for row, _host, _depth in rows} != {first.id}
+        assert (
+            set(connection.scalars(held))
+            == {url_id for url_id, _host, _depth in rows}
+            != {first.id}
+        )
         assert connection.scalars(select(urls.c.due).order_by(urls.c.id)).all() == due
     store.close()

@@ -31,11 +31,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made = open_store(tmp_path)
     made.budgets_of = budgets_of
     urls = [f"http://{h}.example/{n}" for h, size in _SIZES.items() for n in range(size)]
-    rows = {u: made.admit([candidate(u)], 1.0)[0].row for u in urls}
+    url_ids = {u: made.admit([candidate(u)], 1.0)[0].url_id for u in urls}
     made.admit([candidate(f"http://a.example/held{n}", held="too-deep") for n in range(5)], 2.0)
-    retried = visited(rows["http://a.example/0"], State.QUEUED, "timeout", retry_at=1e9)
+    retried = visited(url_ids["http://a.example/0"], State.QUEUED, "timeout", retry_at=1e9)
     made.record([retried], 7.0)
-    made.record([visited(rows["http://d.example/0"], State.FAILED, "dns")], 8.0)
+    made.record([visited(url_ids["http://d.example/0"], State.FAILED, "dns")], 8.0)
     with made.transaction() as connection:
         leases.pace(connection, {f"{h}.example": 1e6 + n for n, h in enumerate("ebda")}, {})
         for origin in ("http://a.example", "https://a.example", "http://other.example"):

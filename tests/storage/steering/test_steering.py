@@ -91,7 +91,7 @@ def test_a_blocked_host_is_asked_nothing_more_and_loses_nothing(
 
 
 def test_what_was_in_flight_on_a_blocked_host_counts(store: Store, tmp_path: Path) -> None:
-    first, second, third = (url.row for url in lease(store)[0].urls[:3])
+    first, second, third = (url.url_id for url in lease(store)[0].urls[:3])
     with ShortSteps(url_of(tmp_path)) as opened:
         blocked_hosts.block(opened, "a.example")
     outcomes = [visited(first, State.FETCHED), visited(second, State.FAILED, "timeout")]
@@ -182,17 +182,17 @@ def test_a_release_puts_back_what_one_reason_holds(store: Store, tmp_path: Path)
 def test_failures_are_released_as_if_they_had_never_been_tried(
     store: Store, tmp_path: Path
 ) -> None:
-    row = lease(store)[0].urls[0].row
-    store.record([visited(row, State.FAILED, "dns")], 2.0)
+    url_id = lease(store)[0].urls[0].url_id
+    store.record([visited(url_id, State.FAILED, "dns")], 2.0)
     with ShortSteps(url_of(tmp_path)) as opened:
         assert releases.release(opened, Refusal("failed", "dns")) == 1
     assert set(states(store).values()) == {"queued"}
     [host] = [one for one in lease(store, now=3.0) if one.name == "a.example"]
-    assert (host.urls[0].row, host.urls[0].attempts) == (row, 0)
+    assert (host.urls[0].url_id, host.urls[0].attempts) == (url_id, 0)
 
 
 def test_crawls_are_told_of_every_step(store: Store, tmp_path: Path) -> None:
-    rows = [url.row for url in lease(store)[0].urls]
+    url_ids = [url.url_id for url in lease(store)[0].urls]
 
     def look(change: Callable[[ShortSteps], object]) -> tuple[bool, int]:
         with store.transaction() as connection:
@@ -201,7 +201,7 @@ def test_crawls_are_told_of_every_step(store: Store, tmp_path: Path) -> None:
             change(opened)
         with store.transaction() as connection:
             after = short_steps.generation(connection)
-            return after > before, len(short_steps.withdrawn(connection, rows))
+            return after > before, len(short_steps.withdrawn(connection, url_ids))
 
     assert look(lambda opened: blocked_hosts.block(opened, "a.example")) == (True, 14)
     assert look(lambda opened: blocked_hosts.unblock(opened, "a.example")) == (True, 0)

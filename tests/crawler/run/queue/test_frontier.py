@@ -16,9 +16,9 @@ from canonry.storage import Queued
 from canonry.storage.records import FIRST, ORDINARY, QUESTION, TARGET
 
 
-def queued(row: int) -> Queued:
+def queued(url_id: int) -> Queued:
     """Return a URL to fetch."""
-    return Queued(row, f"http://h/{row}", 0, 0, 0)
+    return Queued(url_id, f"http://h/{url_id}", 0, 0, 0)
 
 
 class Simulation:
@@ -53,10 +53,10 @@ class Simulation:
                 name, url = work
                 assert isinstance(url, Queued)
                 self.starts.setdefault(name, []).append(self.now)
-                self.taken.append(url.row)
+                self.taken.append(url.url_id)
                 length = own.get(name, lengths[len(self.taken) % len(lengths)])
                 self.spans.setdefault(name, []).append((self.now, self.now + length))
-                self.flying.append((self.now + length, name, url.row))
+                self.flying.append((self.now + length, name, url.url_id))
                 assert sum(host == name for _, host, _ in self.flying) <= self.polite.per_host
                 if name in self.places:
                     self.visits.setdefault(self.places[name], []).append(self.now)
@@ -99,11 +99,11 @@ def test_everything_is_taken_once_and_politely(
 ) -> None:
     polite = Politeness(delay, per_host, address_delay, per_address)
     simulation = Simulation(polite, slots, addresses)
-    rows = iter(range(1000))
+    url_ids = iter(range(1000))
     everything = []
     for n, count in enumerate(hosts):
-        mine = [queued(next(rows)) for _ in range(count)]
-        everything += [url.row for url in mine]
+        mine = [queued(next(url_ids)) for _ in range(count)]
+        everything += [url.url_id for url in mine]
         simulation.frontier.put(f"h{n}", mine)
         simulation.frontier.put(f"h{n}", mine)  # handed out twice, it is still put once
     simulation.run(lengths)
@@ -134,13 +134,13 @@ def test_a_waiting_domain_lets_each_other_go_first_at_most_once(
     """However many hosts a domain has, on however many addresses, and however slow they are."""
     polite = Politeness(delay, 1, address_delay or 0.0, 0 if address_delay is None else 2)
     simulation = Simulation(polite, slots, [1])
-    rows = iter(range(1000))
+    url_ids = iter(range(1000))
     for domain, hosts in enumerate(crowds):
         for n in range(hosts):
-            mine = [queued(next(rows)) for _ in range(urls)]
+            mine = [queued(next(url_ids)) for _ in range(urls)]
             simulation.frontier.put(f"h{n}.crowd{domain}.example", mine)
     good = "good.example"
-    simulation.frontier.put(good, [queued(next(rows)) for _ in range(9)])
+    simulation.frontier.put(good, [queued(next(url_ids)) for _ in range(9)])
     simulation.run(lengths)
     ready = 0.0
     for start, end in simulation.spans[good]:
@@ -165,7 +165,7 @@ def test_a_domain_that_never_answers_does_not_delay_another(
         simulation = Simulation(Politeness(delay, 2, slots=8), 8, [1])
         for n in range(crowd):
             simulation.frontier.put(f"h{n}.crowd.example", [queued(100 + n)])
-        simulation.frontier.put("good.example", [queued(row) for row in range(9)])
+        simulation.frontier.put("good.example", [queued(url_id) for url_id in range(9)])
         simulation.run(lengths, {"good.example": 0.1})
         assert len(simulation.taken) == crowd + 9
         return simulation.starts["good.example"]
@@ -219,11 +219,11 @@ def test_a_url_stays_loaded_until_it_is_recorded() -> None:
     frontier.put("h", [queued(1)])
     assert frontier.take(0.0) is not None
     turns.done("h")
-    assert frontier.rows() == {"h": {1}}
+    assert frontier.url_ids() == {"h": {1}}
     frontier.put("h", [queued(1)])
     assert frontier.take(1.0) is None
     frontier.recorded("h", 1)
-    assert frontier.rows() == {"h": set()}
+    assert frontier.url_ids() == {"h": set()}
 
 
 def test_hosts_on_one_address_take_turns() -> None:
@@ -287,7 +287,7 @@ def test_a_parked_host_may_lose_its_urls_and_be_retired() -> None:
 def test_urgent_urls_go_before_those_that_are_loaded() -> None:
     turns = Turns(Politeness(0.0, 9))
     frontier = Frontier(turns)
-    urgent = [queued(row)._replace(priority=-1) for row in (10, 11, 12)]
+    urgent = [queued(url_id)._replace(priority=-1) for url_id in (10, 11, 12)]
     frontier.put("h", [queued(1), queued(2)])
     frontier.put("h", urgent[:2])
     frontier.put("h", [queued(3), urgent[2]])
@@ -302,7 +302,7 @@ def test_a_probe_goes_before_the_urls_of_its_host_and_stays_loaded_until_it_is_a
     frontier.put("h", [queued(1), queued(2)])
     frontier.put_probe("h", probe)
     frontier.drop([2])
-    assert (frontier.loaded, frontier.rows()) == (2, {"h": {1}})
+    assert (frontier.loaded, frontier.url_ids()) == (2, {"h": {1}})
     frontier.put_probe("h", probe)
     assert frontier.loaded == 2, "one probe waits once"
     assert frontier.take(0.0) == ("h", probe)
@@ -315,7 +315,7 @@ def test_a_probe_goes_before_the_urls_of_its_host_and_stays_loaded_until_it_is_a
     assert frontier.loaded == 1
     frontier.probed("h")
     frontier.retire(9.0)
-    assert (frontier.loaded, frontier.waiting, frontier.rows()) == (0, 0, {})
+    assert (frontier.loaded, frontier.waiting, frontier.url_ids()) == (0, 0, {})
 
 
 def test_a_loaded_url_is_promoted_unless_it_was_taken() -> None:
@@ -354,32 +354,32 @@ def test_nothing_that_is_put_promoted_or_dropped_is_lost_or_taken_twice(
     """The frontier does what a list does that is sorted for each request."""
     turns = Turns(Politeness(0.0, 99))
     frontier = Frontier(turns)
-    waiting: dict[int, tuple[int, int]] = {}  # by row: the priority, and the order of arrival
+    waiting: dict[int, tuple[int, int]] = {}  # by URL id: the priority, and the order of arrival
     out: list[int] = []
     for now, (step, value) in enumerate([*steps, ("take", 99)]):
         if step == "put":
-            for place, (row, priority) in enumerate(value):
-                fresh = row not in out and row not in waiting
-                if fresh or (row in waiting and priority < waiting[row][0]):
-                    waiting[row] = (priority, now * 1000 + place)
-            urls = [queued(row)._replace(priority=priority) for row, priority in value]
+            for place, (url_id, priority) in enumerate(value):
+                fresh = url_id not in out and url_id not in waiting
+                if fresh or (url_id in waiting and priority < waiting[url_id][0]):
+                    waiting[url_id] = (priority, now * 1000 + place)
+            urls = [queued(url_id)._replace(priority=priority) for url_id, priority in value]
             frontier.put("h", urls)
         elif step == "take":
             for _ in range(value):
                 work = frontier.take(0.0)
                 best = min(waiting, key=waiting.__getitem__, default=None)
-                assert (work[1].row if work and isinstance(work[1], Queued) else None) == best
+                assert (work[1].url_id if work and isinstance(work[1], Queued) else None) == best
                 if best is not None:
                     out.append(best)
                     del waiting[best]
         elif step == "record":
-            for row in out[:value]:
+            for url_id in out[:value]:
                 turns.done("h")
-                frontier.recorded("h", row)
+                frontier.recorded("h", url_id)
             del out[:value]
         else:
             frontier.drop(value)
-            waiting = {row: rank for row, rank in waiting.items() if row not in value}
+            waiting = {url_id: rank for url_id, rank in waiting.items() if url_id not in value}
         assert frontier.waiting == len(waiting)
         assert frontier.loaded == len(waiting) + len(out)
         assert frontier.domains_waiting(0.0) == bool(waiting)

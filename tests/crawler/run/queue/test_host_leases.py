@@ -56,10 +56,10 @@ def test_a_stopped_worker_learns_what_others_have_recorded_meanwhile(
             digest = str(n).encode().ljust(16)
             page = Page(200, 0.1, "text/html", 1, digest, None, None, 0)
             [moved] = admit(worker.store, [f"{A}/p{n}"])
-            redirect = Queued(moved.row, f"{A}/p{n}", 0, 0, 0)
+            redirect = Queued(moved.url_id, f"{A}/p{n}", 0, 0, 0)
             first = Outcome(redirect, State.REDIRECTED, leads=(hop,))
             answer = asyncio.run(worker.session.record([first], LATER + n))
-            end = Queued(answer.admissions[0][0].row, f"{A}/p{n}/", 0, 1, 0)
+            end = Queued(answer.admissions[0][0].url_id, f"{A}/p{n}/", 0, 1, 0)
             last = Outcome(end, State.FETCHED, page=page)
             asyncio.run(worker.session.record([last], LATER + n))
         with worker.store.transaction() as connection:
@@ -85,7 +85,7 @@ def test_the_target_of_a_late_redirect_is_not_requested_sooner(tmp_path: Path) -
         asyncio.run(other.session.record([Outcome(asked, State.FETCHED, page=page)], NOW))
         assert asyncio.run(one.session.record([redirect], LATER)).promoted == {}
         with one.store.transaction() as connection:
-            of_target = select(urls.c.priority).where(urls.c.id == target.row)
+            of_target = select(urls.c.priority).where(urls.c.id == target.url_id)
             assert connection.scalar(of_target) == ORDINARY
 
 

