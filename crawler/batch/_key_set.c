@@ -17,7 +17,7 @@ PyObject *tally(PyObject *module, PyObject *args); /* in _tally.c */
 
 enum { VERSION = 3 }; /* equals _VERSION in key_set.py; raise both when results change */
 enum { KEY = 16, END = 4, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
-/* Kinds of lines, as in part_writer.py. NEEDED: a flag of a first line that is not canonical. */
+/* Kinds of lines, as in key_set.py. NEEDED: a flag of a first line that is not canonical. */
 enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
 
 typedef struct {

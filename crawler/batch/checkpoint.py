@@ -229,7 +229,10 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
             yield Workplace(Path(name), lasting=False, resume=False)
         return
     folder = Path(out).with_name(f".{Path(out).name}.work")
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, out) from None
     with (folder / _LOCK).open("wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

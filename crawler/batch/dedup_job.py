@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from canonry.canon import Canonicalizer
-from canonry.crawler.batch.key_set import is_compiled
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
@@ -143,7 +142,7 @@ def bytes_to_read(job: Job) -> int | None:
     if None in sizes:
         return None
     size = sum(filter(None, sizes))
-    is_one_pass = is_compiled and not (job.groups or job.resume)
+    is_one_pass = not (job.groups or job.resume)
     return size if job.store is not None or is_one_pass else 2 * size
 
 

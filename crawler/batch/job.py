@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,8 +26,9 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import FAULTS
 from canonry.crawler.files import blocks, output, tables
 from canonry.crawler.files.blocks import BlockSpool
-from canonry.crawler.files.formats import FoundFormat
+from canonry.crawler.files.formats import FoundFormat, InputFormat
 from canonry.crawler.files.line_formats import among
+from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.settings import SettingsError
@@ -39,9 +40,15 @@ def recognized(job: Job) -> Iterator[str]:
     """Yield sentences about a job's files: which column has the URLs, if it was detected.
 
     If the records of JSONL lack the wanted key, name the keys that they have.
+
+    Raises:
+        SettingsError: no file has the wanted column.
     """
     files_by_sentence: dict[str, list[str]] = {}
-    for file in [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]:
+    files = [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]
+    if job.input_format.column is not None:
+        _check_column(files, job.input_format)
+    for file in files:
         with suppress(*FAULTS):
             sentence = _about(blocks.format_of(file, job.input_format))
             if sentence is not None:
@@ -49,6 +56,22 @@ def recognized(job: Job) -> Iterator[str]:
     for sentence, files in files_by_sentence.items():
         more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
         yield f"{files[0]}{more}: {sentence}"
+
+
+def _check_column(files: Sequence[str], input_format: InputFormat) -> None:
+    """Refuse a column that no file has.
+
+    Raises:
+        SettingsError: naming the columns of the first file.
+    """
+    cuts = []
+    for file in files:
+        first = next(blocks.read([file], input_format=input_format), None)
+        if not (isinstance(first, Cut) and first.reason.startswith("no column")):
+            return
+        cuts.append(first)
+    if cuts:
+        raise SettingsError(f"--column: {cuts[0].source}: {cuts[0].reason}")
 
 
 def _about(file_format: FoundFormat) -> str | None:
@@ -66,6 +89,12 @@ def _about(file_format: FoundFormat) -> str | None:
         key = file_format.column or "url"
         return (
             f"its first records have no key {key!r}; they have {among(file_format.other_keys, key)}"
+        )
+    if file_format.doubt is not None:
+        sign = "tab" if file_format.doubt == "\t" else file_format.doubt
+        return (
+            f"whole lines are read as URLs, and all have as many {sign!r}; if these separate "
+            f"columns, add --column 1 --delimiter {sign!r}"
         )
     return None
 

@@ -1,4 +1,4 @@
-"""The compiled set of keys, if it is installed; without it, dedup takes two passes."""
+"""The set of keys in memory: compiled, or without a compiler a dictionary."""
 
 import os
 from collections import Counter
@@ -22,7 +22,9 @@ else:
     # A kernel compiled from another version of the source is ignored.
     _compiled = _key_set if _key_set.VERSION == _VERSION else None
 
-is_compiled = _compiled is not None
+FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)  # what a line is; keys give the first three
+NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge or a group
+_BYTES_OF_KEY = 300  # in a dictionary, with what belongs to it
 _SECRET = os.urandom(16)  # nobody can choose keys or lines that collide
 
 
@@ -80,13 +82,12 @@ class KeySet:
         Args:
             limit: bytes that the tables may take.
             counted: count the lines of each key.
-
-        Raises:
-            RuntimeError: it is not compiled.
         """
-        if _compiled is None:
-            raise RuntimeError("the set of keys is not compiled")
-        self._set = _compiled.KeySet(limit, _SECRET, counted)
+        self._set = (
+            _PlainSet(limit, counted=counted)
+            if _compiled is None
+            else _compiled.KeySet(limit, _SECRET, counted)
+        )
 
     def __len__(self) -> int:
         """Return the number of keys."""
@@ -114,9 +115,45 @@ class KeySet:
 
     def rows(self) -> Iterator[HeldKeys]:
         """Yield all keys, in parts."""
-        if _compiled is not None:
-            for shard in range(_compiled.SHARDS):
-                keys, texts, places, later = self._set.rows(shard)
-                yield HeldKeys(
-                    keys, texts, np.frombuffer(places, np.uint64), np.frombuffer(later, np.uint32)
-                )
+        for shard in range(1 if _compiled is None else _compiled.SHARDS):
+            keys, texts, places, later = self._set.rows(shard)
+            yield HeldKeys(
+                keys, texts, np.frombuffer(places, np.uint64), np.frombuffer(later, np.uint32)
+            )
+
+
+class _PlainSet:
+    """What the compiled set does, slower and with more memory."""
+
+    def __init__(self, limit: int, *, counted: bool) -> None:
+        self._most = limit // _BYTES_OF_KEY
+        self._firsts: dict[bytes, tuple[int, bytes]] = {}  # the place and the hash of first lines
+        self._later: dict[bytes, int] | None = {} if counted else None
+
+    def __len__(self) -> int:
+        return len(self._firsts)
+
+    def add(self, keys: bytes, texts: bytes, places: Numbers) -> tuple[bytes, bytes, bytes] | None:
+        """Add rows of keys; return kinds, first places and counts, or None if they may not fit."""
+        if len(self._firsts) + len(places) > self._most:
+            return None
+        kinds, firsts, counts = bytearray(), list[int](), list[int]()
+        for n, place in enumerate(places.tolist()):
+            key, text = keys[16 * n : 16 * n + 16], texts[8 * n : 8 * n + 8]
+            first, its_text = self._firsts.setdefault(key, (place, text))
+            if first == place:
+                kinds.append(FIRST | NEEDED if any(text) else FIRST)
+            else:
+                kinds.append(ALIKE if text == its_text else MERGED)
+            firsts.append(first)
+            if self._later is not None:
+                later = self._later[key] = self._later.get(key, -1) + 1
+                counts.append(later + 1)
+        return bytes(kinds), np.array(firsts, "u8").tobytes(), np.array(counts, "u4").tobytes()
+
+    def rows(self, _shard: int) -> tuple[bytes, bytes, bytes, bytes]:
+        """Return all keys, hashes and places, and how many lines came later if that is counted."""
+        places = np.array([place for place, _text in self._firsts.values()], "u8")
+        later = np.array(list((self._later or {}).values()), "u4")
+        texts = b"".join([text for _place, text in self._firsts.values()])
+        return b"".join(self._firsts), texts, places.tobytes(), later.tobytes()

@@ -16,9 +16,11 @@ from canonry.crawler.files.line_streams import BOM
 from canonry.crawler.files.sniffing import (
     DELIMITERS,
     Sniffed,
+    columns_in,
     delimiter_for,
     has_quoted_names,
     key_of_urls,
+    maybe_delimiter,
     missing_key,
     sniff,
 )
@@ -108,6 +110,7 @@ class FoundFormat(NamedTuple):
     key: str | None = None  # of JSONL: the detected key of the URLs
     other_keys: tuple[str, ...] = ()  # of JSONL: the existing keys, if the wanted one is missing
     delimiter: str = ","  # of CSV
+    doubt: str | None = None  # a character after the URLs of lines, which may separate columns
 
 
 class InputFormat(NamedTuple):
@@ -132,6 +135,7 @@ class InputFormat(NamedTuple):
         name = self.name or ("csv" if self.delimiter is not None else self._detect(head))
         if self.column is not None or name not in _SNIFFED or self.name == "lines":
             delimiter = self.delimiter or delimiter_for(head.removeprefix(BOM), self.column or "1")
+            self._check_number(name, head.removeprefix(BOM), delimiter)
             others = self._others(name, head)
             key = key_of_urls(head.removeprefix(BOM)) if others and self.column is None else None
             if key is not None:
@@ -141,10 +145,18 @@ class InputFormat(NamedTuple):
         delimiters = allowed if self.delimiter is None else (self.delimiter,)
         found = sniff(head.removeprefix(BOM), delimiters)
         if found is None:
-            return _found(name, None, self.delimiter or ",")
+            doubt = maybe_delimiter(head.removeprefix(BOM)) if name == "lines" else None
+            return _found(name, None, self.delimiter or ",")._replace(doubt=doubt)
         is_tsv = found.delimiter == "\t" and self.delimiter is None and not _is_quoted(head)
         table = _found("tsv" if is_tsv else "csv", found.column, found.delimiter)
         return table._replace(sniffed=found)
+
+    def _check_number(self, name: str, head: bytes, delimiter: str) -> None:
+        """Refuse the number of a column that no row of a table has."""
+        if name in {"csv", "tsv"} and self.column is not None and self.column.isdecimal():
+            most = columns_in(head, "\t" if name == "tsv" else delimiter)
+            if int(self.column) > most > 0:
+                raise OSError(f"no column {self.column}; its rows have {most}")
 
     def _detect(self, head: bytes) -> str:
         """Return the name of the first format that detects a file."""

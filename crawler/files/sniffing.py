@@ -1,6 +1,6 @@
 """Sniffing: detect the delimiter of a table, and which column has the URLs.
 
-A plain list of URLs, which may hold commas, is not taken for a table.
+A plain list of URLs, which may hold commas, is not taken for a table; tabs are in no URL.
 """
 
 import csv
@@ -35,19 +35,34 @@ def sniff(head: bytes, delimiters: Sequence[str] = DELIMITERS) -> Sniffed | None
         delimiters: the possible delimiters.
     """
     lines = _lines_of(head)
-    is_quoted = bool(lines) and lines[0].startswith('"')
-    if not lines or (_URL.match(lines[0]) and not is_quoted):
-        return None
-    for delimiter in delimiters:
+    for delimiter in delimiters if lines else ():
         rows = _rows(lines, delimiter)
         if rows and (len(rows[0]) > 1 or len(delimiters) == 1):
-            column = _column_of(rows, is_quoted=is_quoted)
+            is_quoted = lines[0].startswith('"')
+            if not is_quoted and len(rows) < len(lines) and _URL.match(lines[0]):
+                continue  # a quote in a URL was read as the begin of a field of several lines
+            column = _column_of(rows, delimiter, is_quoted=is_quoted)
             if column is not None:
                 return Sniffed(delimiter, column)
-    if lines[0].strip(' "').lower() in _NAMES and len(lines) > 1:  # the only column
+    if lines and lines[0].strip(' "').lower() in _NAMES and len(lines) > 1:  # the only column
         is_quoted = any(line.startswith('"') for line in lines)
         return Sniffed("," if is_quoted else "\t", lines[0].strip('"'))
     return None
+
+
+def maybe_delimiter(head: bytes) -> str | None:
+    """Return what may separate columns after the URLs with which lines begin.
+
+    Such a character may as well belong to the URLs, as in lists in which all have two commas.
+
+    Args:
+        head: as for `sniff`.
+    """
+    lines = _lines_of(head)
+    if len(lines) < _SURE or not all(map(_URL.match, lines)):
+        return None
+    counts = ((sign, {line.count(sign) for line in lines}) for sign in DELIMITERS)
+    return next((sign for sign, found in counts if len(found) == 1 and 0 not in found), None)
 
 
 def delimiter_for(head: bytes, column: str) -> str:
@@ -63,6 +78,16 @@ def delimiter_for(head: bytes, column: str) -> str:
             if column in names or (column.isdecimal() and int(column) <= len(names)):
                 return delimiter
     return ","
+
+
+def columns_in(head: bytes, delimiter: str) -> int:
+    """Return how many columns the first rows of a table have at most; 0 if that is not known.
+
+    Args:
+        head: as for `sniff`.
+        delimiter: between its columns.
+    """
+    return max(map(len, _rows(_lines_of(head), delimiter)), default=0)
 
 
 def missing_key(head: bytes, key: str) -> list[str]:
@@ -141,23 +166,33 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
         return []
 
 
-def _column_of(rows: Sequence[list[str]], *, is_quoted: bool) -> str | None:
-    """Return the column with the URLs, by its name or by its values."""
+def _column_of(rows: Sequence[list[str]], delimiter: str, *, is_quoted: bool) -> str | None:
+    """Return the column with the URLs, by its name or by its values.
+
+    The first row has names if it has no URL and the rows below have some.
+    """
     names, *body = rows
-    named = named_like_a_url(names)
+    has_names = not any(map(_URL.match, names))
+    below = body if has_names else rows
+    if sum(len(row) == len(names) for row in below) * 2 <= len(below):
+        below = []
+    places = [place for place in range(len(names)) if _has_urls(below, place)]
+    if not has_names:
+        is_sure = delimiter == "\t" or is_quoted or len(places) > 1
+        return str(places[0] + 1) if places and (places[0] > 0 or is_sure) else None
+    named = named_like_a_url([names[place] for place in places] or names)
     if named is not None and body:
         return named
-    for place, name in enumerate(names):
-        if not body or any(len(row) != len(names) for row in body):
-            break
-        values = [row[place] for row in body if row[place] not in _MISSING]
-        if not values or not all(map(_URL.match, values)):
-            continue
-        if not _URL.match(name):  # an unknown name
-            if place == 0 and not is_quoted and len(values) < _SURE:
-                continue
-            is_usable = name and not name.isdecimal() and names.count(name) == 1
-            return name if is_usable else str(place + 1)
-        if place > 0 or is_quoted:  # there is no row of names
-            return str(place + 1)
-    return None
+    if places == [0] and not is_quoted and len(body) < _SURE:
+        return None
+    if not places:
+        return None
+    name = names[places[0]]
+    is_usable = name and not name.isdecimal() and names.count(name) == 1
+    return name if is_usable else str(places[0] + 1)
+
+
+def _has_urls(rows: Sequence[list[str]], place: int) -> bool:
+    """Return True if most values of a column are URLs, without those that are missing."""
+    values = [row[place] for row in rows if place < len(row) and row[place] not in _MISSING]
+    return 2 * sum(_URL.match(value) is not None for value in values) > len(values)

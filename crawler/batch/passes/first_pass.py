@@ -12,17 +12,10 @@ import numpy as np
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.key_set import ALIKE, BLANK, MERGED, NEEDED, REFUSED, SEEN
 from canonry.crawler.batch.largest import largest, rise
 from canonry.crawler.batch.partition import Numbers, Partitions, Repeats
-from canonry.crawler.batch.passes.part_writer import (
-    ALIKE,
-    BLANK,
-    MERGED,
-    NEEDED,
-    REFUSED,
-    SEEN,
-    Kinds,
-)
+from canonry.crawler.batch.passes.part_writer import Kinds
 from canonry.crawler.compression import naming_file, write_all
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.locations import is_stream, version_of

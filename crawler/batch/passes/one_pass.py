@@ -15,18 +15,11 @@ import numpy.typing as npt
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import Added, KeySet, is_compiled
+from canonry.crawler.batch.key_set import BLANK, REFUSED, SEEN, Added, KeySet
 from canonry.crawler.batch.largest import largest, rise
 from canonry.crawler.batch.partition import Numbers, Partitions
 from canonry.crawler.batch.passes.first_pass import Start, begun_in, count_block, rows_in
-from canonry.crawler.batch.passes.part_writer import (
-    BLANK,
-    REFUSED,
-    SEEN,
-    KeptTexts,
-    Part,
-    PartWriter,
-)
+from canonry.crawler.batch.passes.part_writer import KeptTexts, Part, PartWriter
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import write_all
@@ -40,7 +33,7 @@ _SEEN_SHARE = 1 / 4  # of the memory: the most that keys seen before may take
 
 def fits(plan: Plan, start: Start) -> bool:
     """Return True if a job can start in one pass, which works while its keys fit into memory."""
-    if not is_compiled or start.checkpoint.lines or plan.groups:
+    if start.checkpoint.lines or plan.groups:
         return False
     return plan.seen is None or _is_held(plan) or _is_small(plan)
 

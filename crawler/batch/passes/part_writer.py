@@ -15,7 +15,15 @@ from canonry.canon.pipeline import kernels_rules, merging_rules
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import chosen
+from canonry.crawler.batch.key_set import (
+    ALIKE,
+    FIRST,
+    MERGED,
+    NEEDED,
+    REFUSED,
+    SEEN,
+    chosen,
+)
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.results import Fate, Results, as_read
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
@@ -23,8 +31,6 @@ from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
 
 Kinds = npt.NDArray[np.uint8]  # one for each line
-FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)
-NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge or a group
 _MOST_TRACED = 200_000  # merges traced without a map; tracing is a hundred times slower
 
 

@@ -160,7 +160,8 @@ def dedup(
     size: keys that do not fit into --memory go to temporary files next to the output, and what
     follows them is read twice. With --json,
     standard output gets the summary, and the lines are written only to -o. If an input file is
-    truncated, the rest is still done, a message names the file, and the exit code is 1.
+    truncated, the rest is still done, a message names the file, and the exit code is 1. So it is
+    if no line is a URL.
     """
     if store is not None and rules_file is not None:
         raise SettingsError(
@@ -208,14 +209,15 @@ def dedup(
     with render.byte_progress(dedup_job.bytes_to_read(todo), "dedup") as advance:
         summary = job.run(todo, canonicalizer, advance, render.notify)
     seconds = round(time.monotonic() - start, 3)
-    if summary.refused and not (summary.distinct or summary.seen):
+    is_without_urls = bool(summary.refused) and not (summary.distinct or summary.seen)
+    if is_without_urls:
         advice = "if they are rows of a table, --column NAME|N says where its URLs are"
         render.notify(f"canonry: no line is a URL; {advice}")
     if as_json:
         print_json(DedupJSON(**msgspec.to_builtins(summary), seconds=seconds))
     else:
         summaries.dedup(summary, seconds)
-    return FAILED if summary.cut else 0
+    return FAILED if summary.cut or is_without_urls else 0
 
 
 def _file_of(store: str | None) -> str | None:

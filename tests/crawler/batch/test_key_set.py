@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.strategies import tries
 
 from canonry.crawler.batch import key_set
-from canonry.crawler.batch.passes.part_writer import ALIKE, FIRST, MERGED, NEEDED
+from canonry.crawler.batch.key_set import ALIKE, FIRST, MERGED, NEEDED
 from canonry.crawler.files.blocks import Block
 
 _key_set = pytest.importorskip("canonry.crawler.batch._key_set", reason="needs the compiled kernel")
@@ -33,11 +33,19 @@ def add(keys: key_set.KeySet, rows: list[tuple[bytes, int]], place: int) -> list
     return list(zip(found.kinds.tolist(), found.firsts.tolist(), counts, strict=True))
 
 
-@given(_ROWS, st.integers(0, 200), st.booleans())
+@pytest.mark.parametrize("compiled", [_key_set, None], ids=["compiled", "plain"])
+@given(rows=_ROWS, cut=st.integers(0, 200), counted=st.booleans())
 @settings(max_examples=tries(0.5))
 def test_it_answers_like_a_dictionary(
-    rows: list[tuple[bytes, int]], cut: int, counted: bool
+    compiled: object, rows: list[tuple[bytes, int]], cut: int, counted: bool
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_set, "_compiled", compiled)
+        check_answers(rows, cut, counted=counted)
+
+
+def check_answers(rows: list[tuple[bytes, int]], cut: int, *, counted: bool) -> None:
+    """Compare a set with a dictionary."""
     keys = key_set.KeySet(1 << 20, counted=counted)
     found = add(keys, rows[:cut], 0) + add(keys, rows[cut:], len(rows[:cut]))
     seen: dict[bytes, tuple[int, int]] = {}

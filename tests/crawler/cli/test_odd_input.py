@@ -53,7 +53,7 @@ WRITING = (
 )
 WRONG = (
     ("dedup urls.txt --memory much", 2),
-    ("dedup urls.txt --column nope", 1),
+    ("dedup urls.txt --column nope", 2),
     ("export clusters --since junk", 1),
     ("export urls --since start", 2),
     ("hosts list --limit 0", 2),
@@ -107,7 +107,8 @@ def test_what_cannot_be_read(folder: Path, given: str) -> None:
     """Some of these can: an empty text has no URLs, and noise has lines that are none."""
     assert folder.exists()
     codes = {0, 1, 2} if given in {"empty", "noise", "missing", "''"} else {1, 2}
-    assert list(problems([line.format(given, given) for line in READING], codes)) == []
+    found = list(problems([line.format(given, given) for line in READING], codes))
+    assert [one for one in found if "no line is a URL" not in one] == []  # a summary follows
 
 
 @pytest.mark.parametrize("given", ["folder", "''", "no/such/x"])

@@ -47,13 +47,22 @@ A, B = "http://a.example/1,2", "http://a.example/3"
         (f"\nid,url\n1,{B}\n", None),
         (f'id,url\n"1,{B}\n', (",", "url")),
         (f'id,x\n"1,{B}\n', None),
+        (f"{B}\tx\t1\n{A}\ty\t1\n", ("\t", "1")),  # no URL has a tab
+        (f"{B}\thref\n{A}\tx\n", ("\t", "1")),  # a row with a URL has no names
+        (f"x\thref\t{B}\ny\tz\t{A}\n", ("\t", "3")),
+        (f"link\turl\nx\t{B}\n/y\t{B}\n", ("\t", "url")),  # what has URLs, not what is called so
+        (f"url\tpage\n/x\t{B}\n/y\t{B}\n", ("\t", "page")),
+        (f"{B},{B}\n{B},{B}\n", (",", "1")),  # two columns of URLs
+        (f"{B},x,1\n{B},y,1\n", None),  # the commas may belong to the URLs
+        (f"n\turl\n1\t{B}\n2\tnone\n3\t{B}\n", ("\t", "url")),  # most rows have one
+        (f"1\t{B}\n2\n3\n4\n", None),
     ],
 )
 def test_a_table_is_told_from_a_list(text: str, found: tuple[str, str] | None) -> None:
     assert sniff(text.encode()) == found
 
 
-_REST = st.text(st.sampled_from("ab1,;|\t\" /?='"), max_size=12)
+_REST = st.text(st.sampled_from("ab1,;|\" /?='"), max_size=12)
 
 
 @given(st.lists(_REST, min_size=1, max_size=6))
@@ -107,11 +116,46 @@ def test_dedup_says_which_column_it_took(
     assert ("a table with" in done.output) == ("column" in said)
 
 
+@pytest.mark.parametrize(
+    ("content", "words", "said"),
+    [
+        (
+            f"{B},x,1\n{B},y,1\n",
+            [],
+            "all have as many ','; if these separate columns, add --column 1",
+        ),
+        ("nothing\nhere\n", [], "no line is a URL"),
+        (f"{B}\tx\n", ["--column", "7"], "in: no column 7; its rows have 2"),
+        (f"{B},x\n", ["--column", "7"], "in: no column 7; its rows have 2"),
+        (f"{B}\tx\n", ["--column", "nope"], f"in: no column 'nope'; it has {B}, x"),
+    ],
+)
+def test_what_is_probably_meant_otherwise_is_said(
+    tmp_path: Path, content: str, words: list[str], said: str
+) -> None:
+    done = dedup(tmp_path, content, *words)
+    assert said in done.output
+    assert done.exit_code == (2 if words else 1 if content.startswith("n") else 0)
+
+
+def test_a_column_that_some_files_have_is_no_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "more").write_text(f"x\tnope\n1\t{A}\n", encoding="utf-8")
+    done = dedup(tmp_path, f"{B}\tx\n", str(tmp_path / "more"), "--column", "nope")
+    assert done.exit_code == 1
+    assert (tmp_path / "out").read_text() == f"{A}\n"
+
+
+def test_an_output_in_no_folder_is_named(tmp_path: Path) -> None:
+    done = dedup(tmp_path, f"{B}\n", "-o", str(tmp_path / "none" / "x"))
+    assert done.exit_code == 1
+    assert f"{tmp_path / 'none' / 'x'}: No such file" in done.output.replace("\n", "")
+
+
 def test_a_wrong_column_is_answered_with_the_right_one(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("before")
     content = f"id,page,url\n1,x,{B}\n"
     done = dedup(tmp_path, content, "--column", "ulr")
-    assert (done.exit_code, (tmp_path / "out").read_text()) == (1, "before")
+    assert (done.exit_code, (tmp_path / "out").read_text()) == (2, "before")
     assert "no column 'ulr'; it has id, page, url; did you mean --column url?" in done.output
     assert "did you mean --column url?" in dedup(tmp_path, content, "--column", "nothing").output
     assert "did you mean --column page?" in dedup(tmp_path, content, "--column", "pag").output
