@@ -43,13 +43,21 @@ def by_rows(frame: "DataFrame") -> "DataFrame":
     def add(batches: Iterator[Any]) -> Iterator[Any]:
         make = canonry.Canonicalizer("web")
         for batch in batches:
-            texts = batch["url"].to_pylist()
-            found = list(make.many(texts))
-            keys = [None if isinstance(one, canonry.Refused) else one.key for one in found]
-            columns = [pa.array(keys, pa.binary()), pa.array(texts, pa.string())]
-            yield pa.RecordBatch.from_arrays(columns, ["key", "url"])
+            found = list(make.many(batch["url"].to_pylist()))
+            rows = [
+                (None, None, one.reason.name.lower())
+                if isinstance(one, canonry.Refused)
+                else (one.identity, one.key, None)
+                for one in found
+            ]
+            kinds = (pa.string(), pa.binary(), pa.string())
+            columns = zip(*rows, strict=True) if rows else ((), (), ())
+            made = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+            names = ["url", "canonical", "key", "reason"]
+            yield pa.RecordBatch.from_arrays([batch["url"], *made], names)
 
-    keyed = frame.mapInArrow(add, "key binary, url string").where("key is not null")
+    schema = "url string, canonical string, key binary, reason string"
+    keyed = frame.mapInArrow(add, schema).where("key is not null")
     f = functions_of(keyed)
     return keyed.groupBy("key").agg(f.min("url").alias("url"), f.count("*").alias("rows"))
 

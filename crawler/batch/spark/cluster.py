@@ -1,7 +1,7 @@
 """Dedup of files on a cluster; it keeps the same lines as a job on one machine."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,12 +24,13 @@ from canonry.crawler.locations import is_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Row, SparkSession
 
 _LINE_BITS = 40  # low bits of a place, for the line number; higher bits are the piece's number
 _LINE = (1 << _LINE_BITS) - 1
 _SOME = 10_000  # rows
 _CUT, _BLANK, _LINES = "(cut)", "(blank)", "(lines)"
+_COLLECTED = ("reason", "line.place", "line.text", "n")
 _SQL_TYPES = {str: "string", int: "bigint"}
 _ROW = "key binary, reason string, line struct<place:bigint, text:binary>"
 
@@ -74,16 +75,22 @@ def dedup(
     keyed = spread.mapInArrow(_reading(plan.input_format, make), _ROW)
     f = functions_of(keyed)
     first = keyed.groupBy("key", "reason").agg(f.min("line").alias("line"), f.count("*").alias("n"))
-    first = first.persist()
+    if folder is None:
+        rows = first.orderBy(first.reason.isNull(), "line").select(*_COLLECTED)
+        return _collect(rows.toLocalIterator(prefetchPartitions=True), parts, results)
+    from pyspark import StorageLevel  # noqa: PLC0415 - optional
+
+    first = first.persist(StorageLevel.DISK_ONLY)
     try:
-        places, summary = _summary(first, parts)
+        counts = first.where("reason is null").selectExpr("count(*) as keys", "sum(n) as lines")
+        others = first.where("reason is not null").orderBy("line").select(*_COLLECTED).collect()
+        [(keys, lines)] = counts.collect()
+        places, summary = _counted(others, parts)
+        _count_kept(summary, keys, lines or 0)
+        names = ", ".join(f"{n} {_SQL_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
         distinct = first.where("reason is null").select("key", "line.place", "line.text")
-        if folder is not None:
-            names = ", ".join(f"{n} {_SQL_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
-            rows = distinct.mapInArrow(_writing(make, places), names)
-            rows.write.mode("overwrite").parquet(folder)
-        elif results is not None:
-            _collect(distinct, places, results)
+        kept = distinct.mapInArrow(_writing(make, places), names)
+        kept.write.mode("overwrite").parquet(folder)
         return summary
     finally:
         first.unpersist()
@@ -159,25 +166,20 @@ def _rows(
     return pa.RecordBatch.from_arrays([keys, reasons, line], ["key", "reason", "line"])
 
 
-def _summary(first: "DataFrame", parts: Sequence[Piece]) -> tuple[_Places, Summary]:
-    """Count lines, also those before each piece; the rules that merged are not examined."""
-    summary = Summary()
-    counts = first.where("reason is null").selectExpr("count(*) as keys", "sum(n) as lines").first()
-    assert counts is not None  # noqa: S101 - an aggregate has one row
-    summary.distinct = int(counts["keys"])
-    summary.lines = int(counts["lines"] or 0)
-    if summary.lines > summary.distinct:
-        summary.merged[NOT_EXAMINED] = summary.lines - summary.distinct
-        summary.merged_samples[NOT_EXAMINED] = ("", "")
-    rows = first.where("reason is not null").orderBy("line").collect()
+def _counted(rows: Sequence["Row"], parts: Sequence[Piece]) -> tuple[_Places, Summary]:
+    """Count the lines that are no URLs, and find how many lines are before each piece.
+
+    Args:
+        rows: those with a reason.
+        parts: all pieces.
+    """
     lines = {
-        row["line"]["place"] >> _LINE_BITS: row["line"]["place"] & _LINE
-        for row in rows
-        if row["reason"] == _LINES
+        row["place"] >> _LINE_BITS: row["place"] & _LINE for row in rows if row["reason"] == _LINES
     }
     places = _Places([part.source for part in parts], _lines_before(parts, lines))
+    summary = Summary()
     for row in rows:
-        text, reason = bytes(row["line"]["text"]), row["reason"]
+        text, reason = bytes(row["text"]), row["reason"]
         if reason == _CUT:
             summary.cut.append(as_read(text))
         elif reason == _BLANK:
@@ -185,9 +187,18 @@ def _summary(first: "DataFrame", parts: Sequence[Piece]) -> tuple[_Places, Summa
             summary.blank = row["n"]
         elif reason != _LINES:
             summary.lines += row["n"]
-            summary.refuse(reason, *places.of(row["line"]["place"]), text)
+            summary.refuse(reason, *places.of(row["place"]), text)
             summary.refused[reason] = row["n"]
     return places, summary
+
+
+def _count_kept(summary: Summary, keys: int, lines: int) -> None:
+    """Count the lines that are URLs; the rules that merged repeated ones are not examined."""
+    summary.distinct = keys
+    summary.lines += lines
+    if lines > keys:
+        summary.merged[NOT_EXAMINED] = lines - keys
+        summary.merged_samples[NOT_EXAMINED] = ("", "")
 
 
 def _lines_before(parts: Sequence[Piece], lines: Mapping[int, int]) -> list[int]:
@@ -199,18 +210,35 @@ def _lines_before(parts: Sequence[Piece], lines: Mapping[int, int]) -> list[int]
     return before
 
 
-def _collect(distinct: "DataFrame", places: _Places, results: Results) -> None:
-    """Write the lines that are kept, in the order of the input, through this process."""
-    ordered = distinct.select("place", "text").orderBy("place")
-    rows = ordered.toLocalIterator(prefetchPartitions=True)
-    lines = ((row["place"], bytes(row["text"])) for row in rows)
-    while some := list(islice(lines, _SOME)):
-        for number, group in groupby(some, key=lambda line: line[0] >> _LINE_BITS):
+def _collect(rows: Iterator["Row"], parts: Sequence[Piece], results: Results | None) -> Summary:
+    """Write the lines that are kept, in the order of the input, through this process.
+
+    Args:
+        rows: those with a reason, and then the lines.
+        parts: all pieces.
+        results: where the lines go.
+    """
+    others = []
+    for row in rows:
+        if row["reason"] is None:
+            rows = chain([row], rows)
+            break
+        others.append(row)
+    places, summary = _counted(others, parts)
+    keys = lines = 0
+    while some := list(islice(rows, _SOME)):
+        keys += len(some)
+        lines += sum(row["n"] for row in some)
+        kept = [(row["place"], bytes(row["text"])) for row in some]
+        for number, group in groupby(kept, key=lambda line: line[0] >> _LINE_BITS):
             numbers, texts = zip(*group, strict=True)
-            if isinstance(results.distinct, DistinctLines):
+            if results is not None and isinstance(results.distinct, DistinctLines):
                 in_file = [places.before[number] + (place & _LINE) for place in numbers]
                 results.distinct.write(places.sources[number], in_file, texts)
-    results.close()
+    if results is not None:
+        results.close()
+    _count_kept(summary, keys, lines)
+    return summary
 
 
 def _writing(make: _Maker, places: _Places) -> Callable[[Batches], Batches]:

@@ -25,6 +25,7 @@ _PATIENCE = 20.0  # seconds
 _LOCAL: dict[str, bool | float | int | str | None] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
