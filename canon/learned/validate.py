@@ -21,13 +21,13 @@ def fault(rewrite: Rewrite) -> str | None:
     family = FAMILIES.get(rewrite.family)
     if family is None:
         return f"there is no family {rewrite.family!r}; allowed: {', '.join(FAMILIES)}"
-    by_name = family.named or rewrite.subdomains
-    return _fault_of_place(rewrite, by_name=by_name) or family.check(rewrite)
+    needs_name = family.named or rewrite.subdomains
+    return _fault_of_common_fields(rewrite, needs_name=needs_name) or family.check(rewrite)
 
 
-def _fault_of_place(rewrite: Rewrite, *, by_name: bool) -> str | None:
-    """Return what is wrong with the site, or the part of it, that a rewrite is about."""
-    if by_name and not is_host_name(rewrite.host):
+def _fault_of_common_fields(rewrite: Rewrite, *, needs_name: bool) -> str | None:
+    """Return what is wrong with the fields that all families have."""
+    if needs_name and not is_host_name(rewrite.host):
         return "here 'host' has to be a name in lower case, of two labels or more, without port"
     if not is_site(rewrite.host):
         return "'host' has to be a host in lower case; with its port, if that is no default port"

@@ -52,8 +52,8 @@ def matches(production: str, text: str | bytes, *, document: str = "rfc3986") ->
         ValueError: the document is unknown, or its grammar has no production of that name.
         TypeError: an argument has a wrong type.
 
-    Source: the documents. Literal letters match in either case in those of 2003 and 2005 (RFC 5234
-    section 2.3); those before give the case of each letter.
+    Literal letters match in either case in RFC 3986 and RFC 2396bis (RFC 5234 section 2.3); the
+    older grammars give the case of each letter.
 
     >>> canonry.matches("IPv6address", "::1"), canonry.matches("IPv6address", "::g")
     (True, False)

@@ -65,7 +65,7 @@ class BudgetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     reason: str  # for which URLs beyond it are held
     setting: str
-    common: str  # host, or host and path with blanks
+    common: str  # host, or host and path with "*" for what varies
     count: int
     limit: int
 

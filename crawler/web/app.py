@@ -201,7 +201,10 @@ class _Site:
 
     @web.middleware
     async def admitted(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Admit requests that have one of our host names, and the token if one is needed."""
+        """Admit requests that have one of our host names, and the token if one is needed.
+
+        A page that is opened with ``?token=`` gets a cookie, and is opened without it again.
+        """
         try:
             port = request.url.port
         except ValueError:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from types import ModuleType
+from typing import Self
 
 from pybloom_live import BloomFilter
 
@@ -73,6 +74,11 @@ class KeyFilter:
         self.first_capacity = first_capacity
         self._chain: list[BloomFilter] = []
         self._passed = 0  # keys that were asked for in large batches
+
+    @classmethod
+    def for_keys(cls, number: int) -> Self:
+        """Create an empty filter for a store that has a number of keys, and room for as many."""
+        return cls(first_capacity=max(FIRST_CAPACITY, 2 * number))
 
     @property
     def count(self) -> int:

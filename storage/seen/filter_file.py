@@ -19,7 +19,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import DatabaseError
 
-from canonry.storage.seen.bloom import FIRST_CAPACITY, KeyFilter
+from canonry.storage.seen.bloom import KeyFilter
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import next_id, upsert
@@ -73,7 +73,7 @@ class FilterFile:
             if newest:
                 number = counts.total(connection, "urls")  # each has a key
                 self._notify(f"{snapshot_or_fault}; rebuilding it from {number:,} keys")
-            key_filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
+            key_filter = KeyFilter.for_keys(newest)
             seen = SeenSet(key_filter, 0, self._wrong)
         else:
             self._saved_up_to = snapshot_or_fault.generation

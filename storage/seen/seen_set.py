@@ -7,7 +7,7 @@ from itertools import compress, repeat
 from sqlalchemy import Connection
 
 from canonry.storage.records import Admission
-from canonry.storage.seen.bloom import FIRST_CAPACITY, KEY_BYTES, KeyFilter, split
+from canonry.storage.seen.bloom import KEY_BYTES, KeyFilter, split
 from canonry.storage.seen.key_rows import ClaimTally, insert_keys, joined_keys, url_ids_of_keys
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id
@@ -169,7 +169,7 @@ class SeenSet:
     def _rebuild(self, connection: Connection) -> None:
         """Make the filter anew from all rows of the table, those of this transaction, too."""
         newest = next_id(connection, url_rows) - 1
-        self.filter = KeyFilter(first_capacity=max(FIRST_CAPACITY, 2 * newest))
+        self.filter = KeyFilter.for_keys(newest)
         for joined in joined_keys(connection):
             self.filter.add_joined(joined)
         self._recent = Recent()

@@ -56,6 +56,7 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
         if not read_only:
             cursor.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # of a new file
             _execute_patiently(cursor, "PRAGMA journal_mode = WAL")
+            # A loss of power may lose the last commits, but never damages the file.
             cursor.execute("PRAGMA synchronous = NORMAL")
             cursor.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             # One large transaction must not leave a large log behind for as long as we run.
@@ -70,11 +71,11 @@ def open_sqlite(url: URL, *, read_only: bool) -> Engine:
         _begin_with(engine, "BEGIN")
     else:
         event.listen(engine, "begin", _begin_soon)
-        _refuse_replaced(engine, file_of(url))
+        _fail_if_replaced(engine, file_of(url))
     return engine
 
 
-def _refuse_replaced(engine: Engine, file: Path | None) -> None:
+def _fail_if_replaced(engine: Engine, file: Path | None) -> None:
     """Let writers fail once another file has replaced theirs: what they write would be lost.
 
     They cannot go on with the new file: the log beside it belongs to the old one.
@@ -88,7 +89,7 @@ def _refuse_replaced(engine: Engine, file: Path | None) -> None:
         nonlocal opened
         opened = _file_id(file)
 
-    @event.listens_for(engine, "do_connect")  # connecting would create the file
+    @event.listens_for(engine, "do_connect")  # check first: connecting would create a missing file
     @event.listens_for(engine, "checkout")
     def check(*_given: object) -> None:
         if opened is not None and opened != _file_id(file):

@@ -67,12 +67,12 @@ class CanonryDupeFilter(BaseDupeFilter):
     def log(self, request: Request, spider: Spider) -> None:
         """Log that a request was dropped, and count it.
 
-        Each new duplicate that a rule finds is logged, and only the first one of all others; with
+        Each request that Scrapy alone would have sent is logged, and the first of the others; with
         ``DUPEFILTER_DEBUG`` all are logged.
         """
         duplicate = self._found.pop(request, None)
-        if duplicate is not None and (self._logs_all or duplicate.is_new or not self._is_logged):
-            self._is_logged |= not duplicate.is_new
+        if duplicate is not None and (self._logs_all or duplicate.is_spared or not self._is_logged):
+            self._is_logged |= not duplicate.is_spared
             _LOG.debug(
                 "Filtered duplicate request: %s (referer: %s); rule: %s; same as: %s",
                 request,

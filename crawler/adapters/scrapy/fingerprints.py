@@ -64,7 +64,7 @@ class RequestKeys:
         One with ``meta["verbatim_url"]``, or whose target is the same, is returned unchanged.
         """
         url = request.url
-        if "/." not in url and "/%2" not in url:
+        if "/." not in url and "/%2" not in url:  # "%2e" is a dot, too
             return request
         if request.meta.get("verbatim_url"):
             return request

@@ -148,7 +148,7 @@ class CanonryScheduler(BaseScheduler):
         if row.claim is not None:
             duplicate = self._session.find(request, row)
             if duplicate is None and row.claim in self._memory_claims:
-                duplicate = Duplicate(SAME_URL, request.url, is_new=False)
+                duplicate = Duplicate(SAME_URL, request.url, is_spared=False)
             if duplicate is not None:
                 return self._drop(request, duplicate)
             self._memory_claims.add(row.claim)

@@ -25,8 +25,8 @@ class Duplicate(NamedTuple):
     """Why a request is a duplicate."""
 
     rule: str
-    same_as: str  # the URL that was requested first
-    is_new: bool  # False if this very request was a duplicate before
+    same_as: str  # the URL that was requested first; "" if it was not looked up
+    is_spared: bool  # True if Scrapy alone would have sent it
 
 
 class _Merged(NamedTuple):
@@ -59,7 +59,7 @@ class DuplicateRules:
         found = self._merged.get(page)
         if found is None:
             return None
-        return self._counted(Duplicate(_named(found, fragment), "", is_new=False))
+        return self._counted(Duplicate(_named(found, fragment), "", is_spared=False))
 
     def keep_first(self, request: Request, key: bytes | None) -> None:
         """Remember a request that is not a duplicate, so that its URL will be recognized."""
@@ -82,14 +82,14 @@ class DuplicateRules:
     def find(self, connection: Connection, request: Request, key: bytes | None) -> Duplicate:
         """Look up why a request is a duplicate, and count it."""
         if key is None:
-            return self._counted(Duplicate(SAME_REQUEST, request.url, is_new=False))
+            return self._counted(Duplicate(SAME_REQUEST, request.url, is_spared=False))
         first = request_queue.url_of(connection, key)
         same_as = first[1] if first is not None else request.url
         (page, fragment), (other, its) = self._split(request.url), self._split(same_as)
         merged = _Merged(merging_rules(self._canonicalizer, page, other).replace(" + ", "+"), its)
         self._remember(page, merged)
-        is_new = merged.rules != "" and self._is_spared(connection, request, same_as)
-        return self._counted(Duplicate(_named(merged, fragment), same_as, is_new))
+        is_spared = merged.rules != "" and self._is_spared(connection, request, same_as)
+        return self._counted(Duplicate(_named(merged, fragment), same_as, is_spared))
 
     def held(self, connection: Connection, request: Request, rules: tuple[str, ...]) -> Duplicate:
         """Count a request that learned rules hold, and return it as a duplicate."""
@@ -98,7 +98,7 @@ class DuplicateRules:
         page, fragment = self._split(request.url)
         merged = _Merged("/".join([LEARNED, *families]), fragment)
         self._remember(page, merged)
-        return self._counted(Duplicate(merged.rules, "", is_new=True))
+        return self._counted(Duplicate(merged.rules, "", is_spared=True))
 
     def _is_spared(self, connection: Connection, request: Request, same_as: str) -> bool:
         """Return True once for each request that Scrapy itself would have sent."""
@@ -109,7 +109,7 @@ class DuplicateRules:
         return request_queue.remember(connection, [value]) == 1
 
     def _counted(self, found: Duplicate) -> Duplicate:
-        if found.is_new:
+        if found.is_spared:
             self.spared[found.rule] += 1
             self.count(f"canonry/spared/{found.rule}")
         self.count(f"dupefilter/canonry/{found.rule}")

@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -60,11 +61,23 @@ def spark_session(workers: int | None = None) -> "SparkSession":
     from pyspark.conf import SparkConf  # noqa: PLC0415 - optional
     from pyspark.sql import SparkSession  # noqa: PLC0415 - optional
 
-    if not SparkConf().contains("spark.master"):
+    if not (SparkConf().contains("spark.master") or _names_master()):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = SparkSession.builder.master(f"local[{workers or '*'}]").config(map=_LOCAL)
         return builder.appName("canonry dedup").getOrCreate()
     return SparkSession.builder.appName("canonry dedup").getOrCreate()
+
+
+def _names_master() -> bool:
+    """Return True if the settings of Spark on this machine name a master."""
+    if "--master" in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+        return True
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(os.environ.get("SPARK_HOME", ""), "conf")
+    try:
+        text = Path(folder, "spark-defaults.conf").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return any(re.match(r"\s*spark\.master[\s=:]", line) for line in text.splitlines())
 
 
 def sail_session(workers: int | None = None) -> "SparkSession":

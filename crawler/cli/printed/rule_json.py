@@ -39,7 +39,7 @@ class RuleJSON(msgspec.Struct, kw_only=True):
     evidence: EvidenceJSON
     tests: int  # URLs that were fetched although it could hold them
     spared: int  # URLs that are held now because of it, and so not fetched
-    entered_at: Moment | None  # its state
+    entered_at: Moment | None  # when it entered its state
 
     @staticmethod
     def fields_of(rule: TrackedRule) -> dict[str, Any]:

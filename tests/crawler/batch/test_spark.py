@@ -250,3 +250,26 @@ def test_a_server_that_does_not_listen_is_named(
     monkeypatch.setenv("SPARK_REMOTE", address)
     with pytest.raises(SettingsError, match=r"SPARK_REMOTE=sc://127\.0\.0\.1"):
         sessions.spark_session()
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        (None, False),
+        ("spark.ui.enabled false\n# spark.master x\n", False),
+        ("  spark.master   spark://a.example:7077\n", True),
+        ("spark.master=local[4]\n", True),
+    ],
+)
+def test_a_master_in_sparks_own_settings_is_heeded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str | None, *, names: bool
+) -> None:
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    if settings is not None:
+        (tmp_path / "conf").mkdir()
+        (tmp_path / "conf" / "spark-defaults.conf").write_text(settings, encoding="utf-8")
+    assert sessions._names_master() is names  # noqa: SLF001 - starting it would take a Java
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master local[2] pyspark-shell")
+    assert sessions._names_master()  # noqa: SLF001 - as above
