@@ -114,6 +114,7 @@ def written(name: str) -> Iterator[IO[bytes]]:
             files.rm_file(temporary)
         else:
             file.discard()
+            file.closed = True  # else it would be written when it is collected
         raise
 
 

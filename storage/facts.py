@@ -145,6 +145,8 @@ def read_facts(connection: Connection) -> dict[str, str]:
     if "meta" not in tables:
         raise StoreError("the database has tables, but none of Canonry's; use another database")
     facts = {row.name: row.value for row in connection.execute(select(meta.c.name, meta.c.value))}
+    if "moving" in facts:
+        raise StoreError("a store is being moved here; run the same 'canonry move' again")
     if missing := _NAMES - facts.keys():
         raise StoreError(f"its table 'meta' lacks {min(missing)!r}; it is not one of our stores")
     return facts

@@ -48,6 +48,7 @@ COMMANDS = {
     "migrate": Listed(
         "dedup.migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),
+    "move": Listed("store.move_command", "Move a store to another database; a crawl goes on there"),
     "patterns": Listed(
         "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
     ),

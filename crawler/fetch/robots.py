@@ -1,4 +1,4 @@
-"""robots.txt (RFC 9309): fetched at most once a day for each origin that can be reached, and cached in the store."""
+"""robots.txt (RFC 9309): fetched at most once a day for each origin, and cached in the store."""
 
 import asyncio
 import codecs

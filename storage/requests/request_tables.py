@@ -69,6 +69,11 @@ request_workers = Table(
 )
 
 
+def tables() -> list[Table]:
+    """Return the tables; a table comes after those that it refers to."""
+    return _metadata.sorted_tables
+
+
 def create_tables(connection: Connection) -> None:
     """Create the tables, if they are not there, in a transaction that holds the write lock."""
     _metadata.create_all(connection)

@@ -301,7 +301,7 @@ def test_reading_does_not_create_a_missing_store(tmp_path: Path) -> None:
 def test_a_filter_that_has_grown_stays_and_grows_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.storage.seen.filter_file.FIRST_CAPACITY", 100)
+    monkeypatch.setattr("canonry.storage.seen.bloom.FIRST_CAPACITY", 100)
     notices: list[str] = []
     store = open_store(tmp_path)
     store.seen.filter.first_capacity = 100

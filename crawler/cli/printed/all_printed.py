@@ -44,6 +44,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "rules show": rule_json.ShownRuleJSON,
         "scope test": store_json.ScopeJSON,
         "status": store_json.StatusJSON,
+        "move": store_json.MovedJSON,
         "upgrade": store_json.UpgradeJSON,
         "why": URLAnswer,
     }

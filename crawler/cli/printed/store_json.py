@@ -115,6 +115,14 @@ class ExampleJSON(msgspec.Struct, frozen=True, kw_only=True):
     rules: str  # that merge them, or did
 
 
+class MovedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What was moved to another database."""
+
+    rows: int
+    before: int  # of these, by runs that were interrupted
+    seconds: float
+
+
 class UpgradeJSON(msgspec.Struct, frozen=True, kw_only=True, rename={"made": "from"}):
     """What an upgrade did, or would do."""
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeRemainingColumn,
@@ -205,6 +206,19 @@ def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None
                 bar.update(task, total=2 * total)
 
         yield advance
+
+
+@contextmanager
+def row_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal; yields a function that takes new rows, and all rows."""
+    console = err()
+    if not console.is_terminal or LOUDNESS.quiet:
+        yield lambda _count, _total: None
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar, displaying(console):
+        task = bar.add_task(what, total=None)
+        yield lambda count, total: bar.update(task, advance=count, total=total)
 
 
 def print_json(found: object) -> None:

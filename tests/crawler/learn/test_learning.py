@@ -440,9 +440,9 @@ def test_mining_a_log(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["rules"]
     assert {(rule["host"], rule["family"], rule["state"]) for rule in found} == {
-        ("h.example", "scheme-upgrade", "candidate"),
-        ("o.example", "trailing-slash", "candidate"),
-        ("w.example", "www", "candidate"),
+        ("h.example", "scheme-upgrade", "active"),
+        ("o.example", "trailing-slash", "active"),
+        ("w.example", "www", "active"),
     }
     [upgrade] = [rule for rule in found if rule["host"] == "h.example" and "below" not in rule]
     assert upgrade["evidence"]["agree"] == 30
@@ -470,7 +470,8 @@ def test_mining_a_warc(tmp_path: Path, *, packed: bool) -> None:
     done = run_command("rules", "mine", "crawl.warc", "--json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)  # nothing contradicts the rule, so it needs none for its part
-    assert found == {"redirects": 30, "other_lines": 30, "refused": {}, "candidates": 1}
+    counts = {"redirects": 30, "pages": 30, "other_lines": 0, "active": 1, "candidates": 0}
+    assert found == {**counts, "refused": {}}
     whole = (tmp_path / "crawl.warc").read_bytes()
     (tmp_path / "cut.warc").write_bytes(whole[: len(whole) * 3 // 4])
     done = run_command("rules", "mine", "cut.warc", "--json", folder=tmp_path)

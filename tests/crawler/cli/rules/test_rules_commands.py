@@ -229,10 +229,10 @@ def test_mining_says_how_many_redirects_make_a_candidate(tmp_path: Path) -> None
     log = tmp_path / "log.tsv"
     log.write_text("".join(f"{SEED}{n}\t{SEED}{n}/\t301\n" for n in range(2)), encoding="utf-8")
     said = _said("mine", str(log), "-o", str(tmp_path / "rules.json"))
-    assert said.endswith("0 candidates; one takes 3 redirects on a host that agree, or more")
+    assert said.endswith("0 candidates; one takes 3 pages of a host that agree, or more")
     log.write_text("".join(f"{SEED}{n}\t{SEED}{n}/\t301\n" for n in range(9)), encoding="utf-8")
     said = _said("mine", str(log), "-o", str(tmp_path / "rules.json"))
-    assert said.endswith(": 1 candidate")
+    assert said.endswith(": 0 active rules, 1 candidate")
 
 
 def test_what_is_mined_is_in_the_ledger(tmp_path: Path) -> None:

@@ -1,0 +1,179 @@
+"""Moves between databases, real ones: the same rows, after kills too, and crawls that go on."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import inspect
+from support import databases
+from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
+from support.stores import admit_names, hold_a_name, open_store
+
+from canonry.storage import StoreError, move
+from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.schema import meta
+
+Place = Callable[[str], str]
+KINDS = ["sqlite", "postgresql"]
+_LEASES = {"lease_owner", "lease_until"}
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Return a function that names an empty database of a kind."""
+
+    def named(kind: str) -> str:
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path / 'target'}.db"
+        uri = request.getfixturevalue("server")
+        database = "m" + hashlib.blake2b(str(tmp_path).encode(), digest_size=8).hexdigest()
+        with psycopg.connect(uri, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {database}")
+        return str(uri.replace("/postgres?", f"/{database}?"))
+
+    return named
+
+
+def rows_in(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of all tables, without leases."""
+    engine = open_engine(url, read_only=True)
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    with engine.begin() as connection:
+        known = inspect(connection).get_table_names()
+        for table in [*move._tables(), meta]:  # noqa: SLF001 - which tables there are
+            if table.name in known:
+                names = [c.name for c in table.columns if c.name not in _LEASES]
+                text = f"SELECT {', '.join(names)} FROM {table.name}"  # noqa: S608 - our names
+                found[table.name] = sorted(map(tuple, connection.exec_driver_sql(text)), key=repr)
+    engine.dispose()
+    return found
+
+
+def moved(source: str, target: str) -> move.Moved:
+    return move.move(source, target, lambda _new, _all: None, lambda _text: None)
+
+
+@pytest.mark.parametrize("database", KINDS, indirect=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_move_has_all_rows_and_the_store_goes_on(
+    tmp_path: Path, database: str, kind: str, place: Place
+) -> None:
+    hold_a_name(tmp_path)
+    source, target = databases.url_of(tmp_path), place(kind)
+    expected = rows_in(source)
+    found = moved(source, target)
+    assert found == (sum(map(len, expected.values())) - len(expected["meta"]), 0)
+    assert rows_in(target) == expected == rows_in(source)
+    with pytest.raises(StoreError, match="it is not empty"):
+        moved(source, target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("support.stores.url_of", lambda _folder: target)
+        store = open_store(tmp_path)
+        admit_names(store, 3)  # new ids follow the old ones
+        store.close()
+    assert len(rows_in(target)["url_rows"]) > len(expected["url_rows"])
+    assert database in KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("after", [0, 1, 5, 8])
+def test_a_move_that_was_interrupted_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, after: int, place: Place
+) -> None:
+    hold_a_name(tmp_path)
+    source, target = databases.url_of(tmp_path), place(kind)
+    monkeypatch.setattr(move, "_ROWS", 2)
+    steps = 0
+
+    def advance(_new: int, _all: int) -> None:
+        nonlocal steps
+        steps += 1
+        if steps > after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        move.move(source, target, advance, lambda _text: None)
+    with pytest.raises(StoreError, match="a store is being moved here"):
+        rows_and_facts(target)
+    said: list[str] = []
+    found = move.move(source, target, lambda _new, _all: None, said.append)
+    assert found.before >= after
+    assert "going on" in said[0]
+    assert rows_in(target) == rows_in(source)
+
+
+def rows_and_facts(url: str) -> None:
+    """Read the facts of a store, as everything that opens it does."""
+    from canonry.storage.reading import report  # noqa: PLC0415 - only here
+
+    with report.reading(url):
+        pass
+
+
+def test_a_store_that_has_changed_meanwhile_is_moved_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Place
+) -> None:
+    hold_a_name(tmp_path)
+    source, target = databases.url_of(tmp_path), place("sqlite")
+    with monkeypatch.context() as patch:
+        patch.setattr(move, "_finish", lambda *_given: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            moved(source, target)
+    store = open_store(tmp_path)
+    admit_names(store, 5)
+    store.close()
+    said: list[str] = []
+    assert move.move(source, target, lambda _new, _all: None, said.append).before == 0
+    assert "has changed" in said[0]
+    assert rows_in(target) == rows_in(source)
+
+
+def test_zero_characters_become_something_that_postgresql_has(tmp_path: Path, place: Place) -> None:
+    hold_a_name(tmp_path)
+    source, target = databases.url_of(tmp_path), place("postgresql")
+    engine = open_engine(source)
+    with engine.begin() as connection:
+        text = "INSERT INTO refusals (reason, count, sample) VALUES ('x', 1, ?)"
+        connection.exec_driver_sql(text, ("a\0b",))
+    engine.dispose()
+    moved(source, target)
+    assert ("x", 1, "a\N{REPLACEMENT CHARACTER}b") in rows_in(target)["refusals"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_crawl_goes_on_where_it_was(tmp_path: Path, kind: str, place: Place) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    undisturbed.mkdir()
+    target = place(kind)
+    with demo_site(pause=0.01) as served:
+        assert run_command(*crawl_words(served), folder=undisturbed).returncode == 0
+        whole = served.requests
+        words = crawl_words(served, "--max-pages", "60")
+        assert run_command(*words, folder=tmp_path).returncode == 0
+        done = run_command(
+            "move", "--from", "canonry.db", "--to", target, "--json", folder=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["before"] == 0
+        for what in ("aliases", "rules", "clusters"):
+            assert exported(tmp_path, what, "--store", target) == exported(tmp_path, what)
+        done = run_command(*crawl_words(served), "--store", target, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert served.requests - whole <= whole + 4  # those in flight at the limit
+    assert pages_of(tmp_path, "--store", target) == pages_of(undisturbed)
+
+
+def test_a_store_that_is_used_is_not_moved(tmp_path: Path, place: Place) -> None:
+    with demo_site(pause=0.05) as served:
+        with start(tmp_path, *crawl_words(served)) as crawl:
+            wait_for((tmp_path / "canonry.db").exists)
+            wait_for(lambda: served.requests > 5)
+            words = ("move", "--from", "canonry.db", "--to", place("sqlite"))
+            done = run_command(*words, folder=tmp_path)
+            crawl.kill()
+    assert done.returncode == 1
+    assert b"a crawl uses it" in done.stderr
