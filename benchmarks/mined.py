@@ -102,6 +102,7 @@ def judged(
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.set_defaults(corpus=None)
     parser.add_argument("--seeds", type=int, default=1, help="simulated webs")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--hosts", type=int, default=44)

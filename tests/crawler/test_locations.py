@@ -15,6 +15,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 from pyarrow import parquet
 from support.sites import run_command
+from support.stores import hold_a_name
 
 from canonry.crawler.files import inputs, output
 from canonry.crawler.locations import opened, version_of
@@ -113,6 +114,15 @@ def test_dedup_reads_and_writes_s3(tmp_path: Path, bucket: Storage) -> None:
     rows = (tmp_path / "map.tsv").read_bytes().count(b"\n")
     assert bucket.cat_file("bucket/map.tsv").count(b"\n") == rows
     assert bucket.proxy.left < 6
+
+
+def test_an_export_goes_to_s3(tmp_path: Path, bucket: Storage) -> None:
+    hold_a_name(tmp_path)
+    words = ("export", "urls", "--store", "store.db")
+    assert run_command(*words, "-o", "s3://bucket/urls.parquet", folder=tmp_path).returncode == 0
+    expected = run_command(*words, folder=tmp_path).stdout.splitlines()
+    bucket.get_file("bucket/urls.parquet", str(tmp_path / "urls.parquet"))
+    assert parquet.read_table(tmp_path / "urls.parquet").num_rows == len(expected) == 3
 
 
 def test_reading_goes_on_where_a_connection_was_cut(bucket: Storage) -> None:
