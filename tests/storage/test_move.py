@@ -168,12 +168,11 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path, kind: str, place: Place) -
 
 
 def test_a_store_that_is_used_is_not_moved(tmp_path: Path, place: Place) -> None:
-    with demo_site(pause=0.05) as served:
-        with start(tmp_path, *crawl_words(served)) as crawl:
-            wait_for((tmp_path / "canonry.db").exists)
-            wait_for(lambda: served.requests > 5)
-            words = ("move", "--from", "canonry.db", "--to", place("sqlite"))
-            done = run_command(*words, folder=tmp_path)
-            crawl.kill()
+    with demo_site(pause=0.05) as served, start(tmp_path, *crawl_words(served)) as crawl:
+        wait_for((tmp_path / "canonry.db").exists)
+        wait_for(lambda: served.requests > 5)
+        words = ("move", "--from", "canonry.db", "--to", place("sqlite"))
+        done = run_command(*words, folder=tmp_path)
+        crawl.kill()
     assert done.returncode == 1
     assert b"a crawl uses it" in done.stderr
