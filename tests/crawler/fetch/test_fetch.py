@@ -4,9 +4,12 @@ import asyncio
 import gzip
 import socket
 import ssl
+import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import brotli
 import pytest
 import trustme
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -18,6 +21,11 @@ from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response, Unread
 from canonry.crawler.settings import load
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 def get(
@@ -83,14 +91,24 @@ def test_cookies_are_sent_when_given_and_not_stored() -> None:
     assert b"Cookie: c=d\r\n" in raw.heads[0]
 
 
-def test_bodies_are_decoded_and_the_limit_counts_decoded_bytes() -> None:
-    bomb = gzip.compress(bytes(50_000_000))
-    answer = ok(bomb, "Content-Encoding: gzip")
-    response, _ = get("http://a.example/", lambda _head: answer, max_body=1_000_000)
+ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstd.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_bodies_are_decoded_and_the_limit_counts_decoded_bytes(encoding: str) -> None:
+    compress = ENCODINGS[encoding]
+    answer = ok(compress(bytes(50_000_000)), f"Content-Encoding: {encoding}")
+    response, raw = get("http://a.example/", lambda _head: answer, max_body=1_000_000)
     assert isinstance(response, Response)
     assert response.unread == Unread("too-large", "over 1,000,000 bytes")
     assert response.body == b""
-    small = ok(gzip.compress(b"hello"), "Content-Encoding: gzip")
+    assert f" {encoding}".encode() in raw.heads[0].partition(b"Accept-Encoding:")[2].splitlines()[0]
+    small = ok(compress(b"hello"), f"Content-Encoding: {encoding}")
     response, _ = get("http://a.example/", lambda _head: small)
     assert isinstance(response, Response)
     assert response.body == b"hello"
