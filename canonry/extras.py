@@ -11,6 +11,7 @@ PACKAGES = {
     "duckdb": ("pyarrow", "duckdb"),
     "gs": ("fsspec", "gcsfs"),
     "https": ("fsspec",),
+    "identity": ("cryptography", "http_message_signatures"),
     "metrics": ("prometheus_client",),
     "pandas": ("pyarrow", "pandas"),
     "polars": ("pyarrow", "polars"),

@@ -41,6 +41,7 @@ COMMANDS = {
         "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"
     ),
     "hosts": Listed("store.queue_commands", "Show, block and unblock hosts"),
+    "identity": Listed("crawl.identity_command", "Make a key for a crawl that signs its requests"),
     "keys": Listed(
         "dedup.keys_command",
         "Show, merge and compare files of keys; move keys into and out of a store",

@@ -1,6 +1,7 @@
 """The only HTTP client: one hop per request; each URL is sent byte for byte as resolved."""
 
 import asyncio
+import re
 import ssl
 from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
@@ -22,6 +23,7 @@ from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
 from canonry.crawler.fetch.body_reader import BodyReader, RequestTime
 from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.identity import RequestSigner
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, pace
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.fetch.proxy_routes import PASSWORD_WANTED, ProxyRoutes, by_way_of
@@ -34,6 +36,7 @@ from canonry.crawler.settings.proxies import Proxies
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
 _MAX_LINE = 1 << 16
 _MAX_HEADERS = 256
+_MAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
 _PAUSE = 0.1  # seconds, before a request for which no socket was left is tried again
 
 
@@ -57,6 +60,7 @@ class Client:
 
         Raises:
             ValueError: if a ``connect_to``, a proxy or the ``ca_file`` cannot be used.
+            SettingsError: if the identity cannot be used.
         """
         fetch, crawl = settings.fetch, settings.crawl
         self._request_headers = headers or RequestHeaders(fetch, HostTables({}))
@@ -68,12 +72,17 @@ class Client:
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]
         self._proxies = Proxies(fetch.proxy)
         self._bodies = BodyReader(fetch)
+        self._signer = None
+        if fetch.identity or fetch.identity_agent:
+            self._signer = RequestSigner(fetch.identity, fetch.identity_agent)
         self._tls = _trusting(fetch.ca_file) if fetch.ca_file else True
         contact = f" (+{crawl.contact})" if crawl.contact else ""
         self._headers = {
             "User-Agent": crawl.user_agent + contact,
             "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
         }
+        if _MAIL.fullmatch(crawl.contact):
+            self._headers["From"] = crawl.contact  # as RFC 9110 section 10.1.2 asks of robots
 
     async def __aenter__(self) -> Self:
         """Open the session."""
@@ -174,6 +183,8 @@ class Client:
         """
         await self._pacer.turn(url)  # no time limit counts this wait
         sent = self._request_headers.of(url, cookies, headers)
+        if self._signer is not None:
+            sent.update(self._signer.headers_for(url))
         exact = _exact(url)
         target = self._pin(exact, sent)
         for tries in count():

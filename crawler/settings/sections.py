@@ -92,6 +92,8 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     retry_wait: _Seconds
     allow_private: bool
     ca_file: str
+    identity: str
+    identity_agent: str
     headers: tuple[str, ...]
     cookies: str
     proxy: str

@@ -32,6 +32,8 @@ from canonry.crawler.web.panel import LiveCrawl
 from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
 
+_OF_FETCH = ("allow_private", "ca_file", "cookies", "identity", "identity_agent", "proxy")
+
 
 @described(
     "canonry crawl https://example.com/ --store crawl.db",
@@ -76,6 +78,16 @@ from canonry.storage.sql.engine import without_password
     "--user-agent", metavar="TEXT", help="The user agent; its first word is for robots.txt."
 )
 @click.option("--contact", metavar="TEXT", help="How site owners reach you: a page, or an address.")
+@click.option(
+    "--identity",
+    metavar="FILE",
+    help="Sign each request with the key that 'canonry identity' made.",
+)
+@click.option(
+    "--identity-agent",
+    metavar="URL",
+    help="The https URL of the host that publishes its public half.",
+)
 @click.option(
     "--header",
     "headers",
@@ -140,7 +152,7 @@ def crawl(
     if not seeds and not seed_lists:
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
     serve = with_token(serve, token, token_file)
-    fetch = {key: flags.pop(key) for key in ("allow_private", "ca_file", "cookies", "proxy")}
+    fetch = {key: flags.pop(key) for key in _OF_FETCH}
     for key in ("connect_to", "headers", "only_types"):
         fetch[key] = list(flags.pop(key)) or None
     for key in ("first", "include", "exclude"):
@@ -151,6 +163,7 @@ def crawl(
     if not is_given(config, given, "crawl.policy"):
         settings = _under_policy_of(store, settings)
     read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
+    read.append(settings.fetch.identity)
     check_distinct([("--log", settings.crawl.log or None)], [*read, file_of_store(store)])
     for sentence in warnings_for(find_policy(settings.crawl.policy)):
         render.notify(f"canonry: {sentence}")
