@@ -41,7 +41,10 @@ COMMANDS = {
         "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"
     ),
     "hosts": Listed("store.queue_commands", "Show, block and unblock hosts"),
-    "identity": Listed("crawl.identity_command", "Make a key for a crawl that signs its requests"),
+    "identity": Listed(
+        "crawl.identity_command",
+        "Make a key for a crawl that signs its requests, and print what to publish of it",
+    ),
     "keys": Listed(
         "dedup.keys_command",
         "Show, merge and compare files of keys; move keys into and out of a store",
@@ -49,7 +52,9 @@ COMMANDS = {
     "migrate": Listed(
         "dedup.migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),
-    "move": Listed("store.move_command", "Move a store to another database; a crawl goes on there"),
+    "move": Listed(
+        "store.move_command", "Move a store to another database, where its crawl goes on"
+    ),
     "patterns": Listed(
         "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
     ),

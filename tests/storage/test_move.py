@@ -163,7 +163,7 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path, kind: str, place: Place) -
             assert exported(tmp_path, what, "--store", target) == exported(tmp_path, what)
         done = run_command(*crawl_words(served), "--store", target, folder=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert served.requests - whole <= whole + 4  # those in flight at the limit
+        assert served.requests - whole <= whole + 15  # in flight, and asked to learn
     assert pages_of(tmp_path, "--store", target) == pages_of(undisturbed)
 
 
