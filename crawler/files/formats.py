@@ -143,13 +143,13 @@ class InputFormat(NamedTuple):
             return _found(name, self.column, delimiter)._replace(other_keys=others)
         allowed = DELIMITERS if self.name is None else _SNIFFED[name]
         delimiters = allowed if self.delimiter is None else (self.delimiter,)
-        found = sniff(head.removeprefix(BOM), delimiters)
-        if found is None:
+        sniffed = sniff(head.removeprefix(BOM), delimiters)
+        if sniffed is None:
             doubt = maybe_delimiter(head.removeprefix(BOM)) if name == "lines" else None
             return _found(name, None, self.delimiter or ",")._replace(doubt=doubt)
-        is_tsv = found.delimiter == "\t" and self.delimiter is None and not _is_quoted(head)
-        table = _found("tsv" if is_tsv else "csv", found.column, found.delimiter)
-        return table._replace(sniffed=found)
+        is_tsv = sniffed.delimiter == "\t" and self.delimiter is None and not _is_quoted(head)
+        table = _found("tsv" if is_tsv else "csv", sniffed.column, sniffed.delimiter)
+        return table._replace(sniffed=sniffed)
 
     def _check_number(self, name: str, head: bytes, delimiter: str) -> None:
         """Refuse the number of a column that no row of a table has."""

@@ -90,18 +90,19 @@ def read(piece: Piece, input_format: InputFormat) -> Iterator[Block | Cut]:
 def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[blocks.Some]:
     """Yield the URLs of a piece of an open file."""
     head, _is_plain = _head_of(file)
-    found = input_format.find(head)
-    if not isinstance(found.reads, LineFormat):
+    file_format = input_format.find(head)
+    reads = file_format.reads
+    if not isinstance(reads, LineFormat):
         groups = range(piece.start, piece.stop or 0)
         yield from blocks.of_records(
-            record_formats.read_parquet(Stream(file), found.column, groups=groups)
+            record_formats.read_parquet(Stream(file), file_format.column, groups=groups)
         )
         return
-    picks = found.reads.pick(first_line(head), found.column)
+    picks = reads.pick(first_line(head), file_format.column)
     if piece.start:
         picks = picks._replace(has_names=False)
     lines = line_blocks(Stream(_Range(file, piece)))
-    if found.reads.is_plain:
+    if reads.is_plain:
         yield from ((data, refused, None) for data, refused in lines)
     else:
         yield from blocks.picked(lines, picks, None)

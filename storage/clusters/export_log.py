@@ -169,13 +169,14 @@ def _write_pairs(connection: Connection, number: int, changes: PairChanges) -> N
     """Write pairs, some at a time."""
     names = ("cluster_id", "url_id", "said", "changed", "gone")
     new = (
-        (root, url_id, said, number, gone) for root, url_id, said, gone in changes.of(known=False)
+        (root, url_id, exported, number, gone)
+        for root, url_id, exported, gone in changes.of(known=False)
     )
     while some := list(islice(new, _WRITTEN)):
         insert_rows(connection, members, names, some)
     old = (
-        {"root": root, "member": url_id, "now": said, "number": number, "is_gone": gone}
-        for root, url_id, said, gone in changes.of(known=True)
+        {"root": root, "member": url_id, "now": exported, "number": number, "is_gone": gone}
+        for root, url_id, exported, gone in changes.of(known=True)
     )
     while rows := list(islice(old, _WRITTEN)):
         connection.execute(_CHANGE, rows)

@@ -39,13 +39,13 @@ class _Host:
 
     def drop(self, url_ids: set[int]) -> int:
         """Forget URLs, except those that were taken; return how many were forgotten."""
-        found = [
+        waiting = [
             (p, url_id) for p, queue in self.queues.items() for url_id in url_ids & queue.keys()
         ]
-        for priority, url_id in found:
+        for priority, url_id in waiting:
             self._remove(priority, url_id)
             self.url_ids.discard(url_id)
-        return len(found)
+        return len(waiting)
 
     def drop_probes(self) -> int:
         """Forget the probes that were not taken; return how many."""
