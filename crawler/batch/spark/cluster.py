@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Row, SparkSession
 
+_PLACE = 8  # bytes
 _LINE_BITS = 40  # low bits of a place, for the line number; higher bits are the piece's number
 _LINE = (1 << _LINE_BITS) - 1
 _SOME = 10_000  # rows
 _CUT, _BLANK, _LINES = "(cut)", "(blank)", "(lines)"
-_COLLECTED = ("reason", "line.place", "line.text", "n")
+_COLLECTED = ("reason", "line", "n")
 _SQL_TYPES = {str: "string", int: "bigint"}
-_ROW = "key binary, reason string, line struct<place:bigint, text:binary>"
+# A line is its place, in eight bytes that sort as it does, and its text: the least is the first.
+_ROW = "key binary, reason string, line binary"
 
 
 class _Places(NamedTuple):
@@ -88,7 +90,7 @@ def dedup(
         places, summary = _counted(others, parts)
         _count_kept(summary, keys, lines or 0)
         names = ", ".join(f"{n} {_SQL_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
-        distinct = first.where("reason is null").select("key", "line.place", "line.text")
+        distinct = first.where("reason is null").select("key", "line")
         kept = distinct.mapInArrow(_writing(make, places), names)
         kept.write.mode("overwrite").parquet(folder)
         return summary
@@ -159,11 +161,17 @@ def _rows(
 ) -> "pa.RecordBatch":
     """Return rows with the columns of `_ROW`."""
     import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow.compute as pc  # noqa: PLC0415 - optional
 
-    line = pa.StructArray.from_arrays(
-        [pa.array(places, pa.int64()), texts.cast(pa.binary())], ["place", "text"]
-    )
+    numbers = pa.py_buffer(places.astype(">u8").tobytes())
+    sized = pa.Array.from_buffers(pa.binary(_PLACE), len(places), [None, numbers])
+    line = pc.binary_join_element_wise(sized.cast(pa.binary()), texts.cast(pa.binary()), b"")
     return pa.RecordBatch.from_arrays([keys, reasons, line], ["key", "reason", "line"])
+
+
+def _split(line: bytes) -> tuple[int, bytes]:
+    """Return the place and the text of a line."""
+    return int.from_bytes(line[:_PLACE]), bytes(line[_PLACE:])
 
 
 def _counted(rows: Sequence["Row"], parts: Sequence[Piece]) -> tuple[_Places, Summary]:
@@ -173,22 +181,24 @@ def _counted(rows: Sequence["Row"], parts: Sequence[Piece]) -> tuple[_Places, Su
         rows: those with a reason.
         parts: all pieces.
     """
+    reasons = [(*_split(row["line"]), row["reason"], row["n"]) for row in rows]
     lines = {
-        row["place"] >> _LINE_BITS: row["place"] & _LINE for row in rows if row["reason"] == _LINES
+        place >> _LINE_BITS: place & _LINE
+        for place, _text, reason, _number in reasons
+        if reason == _LINES
     }
     places = _Places([part.source for part in parts], _lines_before(parts, lines))
     summary = Summary()
-    for row in rows:
-        text, reason = bytes(row["text"]), row["reason"]
+    for place, text, reason, number in reasons:
         if reason == _CUT:
             summary.cut.append(as_read(text))
         elif reason == _BLANK:
-            summary.lines += row["n"]
-            summary.blank = row["n"]
+            summary.lines += number
+            summary.blank = number
         elif reason != _LINES:
-            summary.lines += row["n"]
-            summary.refuse(reason, *places.of(row["place"]), text)
-            summary.refused[reason] = row["n"]
+            summary.lines += number
+            summary.refuse(reason, *places.of(place), text)
+            summary.refused[reason] = number
     return places, summary
 
 
@@ -229,7 +239,7 @@ def _collect(rows: Iterator["Row"], parts: Sequence[Piece], results: Results | N
     while some := list(islice(rows, _SOME)):
         keys += len(some)
         lines += sum(row["n"] for row in some)
-        kept = [(row["place"], bytes(row["text"])) for row in some]
+        kept = [_split(row["line"]) for row in some]
         for number, group in groupby(kept, key=lambda line: line[0] >> _LINE_BITS):
             numbers, texts = zip(*group, strict=True)
             if results is not None and isinstance(results.distinct, DistinctLines):
@@ -251,12 +261,16 @@ def _writing(make: _Maker, places: _Places) -> Callable[[Batches], Batches]:
         schema = pa.schema([(name, kinds[kind]) for name, kind in DISTINCT_COLUMNS.items()])
         rules = None if make.rules is None else loads(make.rules)
         for batch in batches:
+            kept = [_split(line) for line in batch["line"].to_pylist()]
             table: Any = columns.canonicalize(
-                batch["text"], policy=make.policy, rules=rules, columns=["identity"]
+                pa.array([text for _place, text in kept], pa.binary()),
+                policy=make.policy,
+                rules=rules,
+                columns=["identity"],
             )
-            lines = [places.of(place) for place in batch["place"].to_pylist()]
+            lines = [places.of(place) for place, _text in kept]
             arrays = (
-                [text.decode("utf-8", "replace") for text in batch["text"].to_pylist()],
+                [text.decode("utf-8", "replace") for _place, text in kept],
                 table["identity"].combine_chunks(),
                 [key.hex() for key in batch["key"].to_pylist()],
                 [source for source, _number in lines],
