@@ -131,11 +131,12 @@ class _Mining:
         return self._found
 
     def _site(self, name: str) -> "_MinedSite":
-        """Return a site; if all sites take too much memory, end the one that was used last."""
+        """Return a site; if all take too much memory, end those not used for the longest time."""
+        last = next(reversed(self._sites), name)
+        if last != name:
+            self._bytes += self._sites[last].growth()
         mined = self._sites.get(name)
         if mined is None:
-            if self._sites:
-                self._bytes += self._sites[next(reversed(self._sites))].size
             while self._bytes > _MOST_BYTES:
                 self._end(next(iter(self._sites)))
             mined = self._sites[name] = _MinedSite(self._settings)
@@ -145,7 +146,7 @@ class _Mining:
     def _end(self, name: str) -> None:
         """Decide on the rules of a site, and forget it."""
         mined = self._sites.pop(name)
-        self._bytes -= mined.size
+        self._bytes -= mined.counted
         self._found += mined.rules()
 
 
@@ -157,11 +158,13 @@ class _MinedSite:
         self._redirects: dict[str, str] = {}
         self._digests: dict[str, str] = {}  # of bodies that are not in the archive, by URL
         self._answers: dict[str, PageAnswer] = {}  # by digest
+        self.counted = 0  # approximate memory in bytes, as of the last call of `growth`
 
-    @property
-    def size(self) -> int:
-        """The approximate memory that it takes, in bytes."""
-        return self.site.pages.size + 400 * (len(self._redirects) + len(self._digests))
+    def growth(self) -> int:
+        """Count the memory that it takes; return the bytes since it was counted before."""
+        before = self.counted
+        self.counted = self.site.pages.size + 400 * (len(self._redirects) + len(self._digests))
+        return self.counted - before
 
     def moved(self, identity: str, target: str) -> None:
         """Note a permanent redirect."""

@@ -14,6 +14,7 @@ from warcio.warcwriter import WARCWriter
 from canonry.canon.learned import LearnedRule, Rewrite
 from canonry.crawler.compression import Stream
 from canonry.crawler.files.captures import Capture, read, read_index, read_warc
+from canonry.crawler.learn import mine as mining
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.mine import LEAST, as_learned, mine, put
 from canonry.crawler.learn.rules import rule_store
@@ -141,6 +142,20 @@ def test_mining_counts_every_line_and_orders_its_rules() -> None:
     assert [rule.evidence.agree for rule in made] == [30, 10]
     assert {rule.evidence.first_seen for rule in made} == {None}, "no line has a time"
     assert made[0].evidence.samples[0] == ("http://b.example/0", "http://www.b.example/0")
+
+
+def test_captures_of_many_sites_in_turn_are_kept_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_turn() -> list[Capture]:
+        return [
+            Capture(n, f"http://{host}/{n}", "301", f"http://www.{host}/{n}")
+            for n in range(30)
+            for host in ("b.example", f"s{n}.example")
+        ]
+
+    monkeypatch.setattr(mining, "_MOST_BYTES", 150_000)  # a little more than all of them take
+    assert [rule.rewrite.host for rule in mine(in_turn(), MAKE).rules] == ["b.example"]
+    monkeypatch.setattr(mining, "_MOST_BYTES", 2_000)
+    assert mine(in_turn(), MAKE).rules == ()
 
 
 def led(*pairs: tuple[str, str]) -> list[Capture]:
