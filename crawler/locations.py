@@ -11,7 +11,7 @@ from typing import IO, Any
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError, require
 
-_REMOTE = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.")
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://.")
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs"}  # by scheme; others need "https"
 _READ_ONLY = {"http", "https"}
 _RENAMED = {"file", "hdfs", "sftp"}  # a file that is not complete has another name there
@@ -68,7 +68,7 @@ def files_at(name: str) -> list[str]:
     Raises:
         OSError: the storage cannot be asked.
     """
-    if name.partition("://")[0] in _READ_ONLY:
+    if _scheme(name) in _READ_ONLY:
         return [name]
 
     def find(files: Any, path: str) -> list[str]:  # noqa: ANN401 - fsspec ships no types
@@ -92,10 +92,10 @@ def written(name: str) -> Iterator[IO[bytes]]:
         OSError: it cannot be written.
         SettingsError: nobody can write there.
     """
-    if name.partition("://")[0] in _READ_ONLY:
+    if _scheme(name) in _READ_ONLY:
         raise SettingsError(f"{name}: an output cannot be written there; name a file, or s3://…")
     files, path = _storage(name)
-    renames = name.partition("://")[0] in _RENAMED
+    renames = _scheme(name) in _RENAMED
     folder, _slash, last = path.rpartition("/")
     temporary = f"{folder}/.{last}.tmp" if renames else path
     with _naming(name):
@@ -118,10 +118,14 @@ def written(name: str) -> Iterator[IO[bytes]]:
         raise
 
 
+def _scheme(name: str) -> str:
+    """Return the scheme of a remote file's URL."""
+    return name.partition("://")[0]
+
+
 def _storage(name: str) -> tuple[Any, str]:
     """Return the storage that has a file, and the file's name there."""
-    match = _REMOTE.match(name)
-    scheme = match["scheme"] if match else ""
+    scheme = _scheme(name)
     require(_EXTRAS.get(scheme, "https"), f"{scheme}://")
     from fsspec.core import url_to_fs  # noqa: PLC0415 - optional
 
@@ -150,8 +154,6 @@ def _naming(name: str) -> Iterator[None]:
         raise FileNotFoundError(2, "there is no such file", name) from None
     except PermissionError as error:
         raise PermissionError(13, str(error) or "not allowed", name) from None
-    except (SettingsError, MissingExtraError):
-        raise
     except Exception as error:
         raise OSError(5, str(error) or type(error).__name__, name) from error
 
@@ -190,17 +192,17 @@ class _RemoteFile(io.RawIOBase):
         """Read some bytes; try again if that fails."""
         for pause in (*_PAUSES, None):
             try:
-                data = self._file.read(len(buffer))
+                with _naming(self._name):
+                    data = self._file.read(len(buffer))
+                break
             except (FileNotFoundError, PermissionError):
                 raise
-            except Exception as error:
+            except OSError:
                 if pause is None or not self.seekable():
-                    raise OSError(5, str(error) or type(error).__name__, self._name) from error
-                time.sleep(pause)
-                self._file = _asked(self._name, self._open)
-                self._file.seek(self._at)
-                continue
-            break
+                    raise
+            time.sleep(pause)
+            self._file = _asked(self._name, self._open)
+            self._file.seek(self._at)
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
