@@ -22,12 +22,13 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(UPGRADE
 ROOMS ?= canon
 SAMPLE ?= 200
 
-.PHONY: demo test test-fast test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-frontier test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that together take under a minute"
+	@echo "make test-frontier   run the tests of the frontier, with an engine in Java if Maven is there"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
 	@echo "make test-all        run the fast tests with every Python from 3.11 to 3.14 on this machine"
 	@echo "make test-lowest     run the fast tests with the oldest packages that are allowed"
@@ -72,6 +73,10 @@ test: $(READY)
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
 	    --hypothesis-profile=fast -m "not (browser or postgresql or spark or processes or kills or slow)"
+
+# A part of the tests, which is left out where Maven is missing or its registry is not reached.
+test-frontier: $(READY)
+	$(BIN)/python -m pytest -rs tests/crawler/frontier tests/storage/frontier
 
 # Not part of the tests: it downloads gigabytes. PEERS="crawlee datatrove" runs only these.
 test-adapters:

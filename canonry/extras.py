@@ -9,6 +9,7 @@ PACKAGES = {
     "crawlee": ("crawlee",),
     "datatrove": ("datatrove",),
     "duckdb": ("pyarrow", "duckdb"),
+    "frontier": ("grpc", "google.protobuf"),
     "gs": ("fsspec", "gcsfs"),
     "https": ("fsspec",),
     "identity": ("cryptography", "http_message_signatures"),

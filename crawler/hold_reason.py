@@ -25,6 +25,9 @@ class HoldReason(Enum):
     RECORD = "it is a record without a URL, or one that cannot be read"
     HOST_BLOCKED = "its host is blocked (canonry hosts)"
     PATTERN_EXCLUDED = "its pattern is excluded (canonry patterns)"
+    UNDISCOVERED = "another URL leads to it, and the engine that fetches has not found it itself"
+    QUEUE_LIMIT = "its queue has as many URLs as the engine that fetches allows (SetCrawlLimit)"
+    DELETED = "the engine that fetches has deleted it; it is new when it comes again"
     OURS = "Canonry itself failed on it; a message said how, and the next run tries again"
 
     @property

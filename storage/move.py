@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect, select, update
 
 from canonry.storage.facts import check_schema, read_facts
+from canonry.storage.frontier.frontier_tables import tables as frontier_tables
 from canonry.storage.requests.request_tables import tables as request_tables
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.database_faults import explaining, naming
@@ -93,7 +94,13 @@ def _opened(url: str, *, read_only: bool) -> Iterator[Engine]:
 
 def _tables() -> list[Table]:
     """Return all tables but that of facts; a table comes after those that it refers to."""
-    return [t for t in metadata.sorted_tables if t.primary_key and t is not meta] + request_tables()
+    own = [table for table in metadata.sorted_tables if table.primary_key and table is not meta]
+    return own + _on_demand()
+
+
+def _on_demand() -> list[Table]:
+    """Return the tables that not every store has."""
+    return request_tables() + frontier_tables()
 
 
 def _check_unused(reading: Connection) -> None:
@@ -148,7 +155,7 @@ def _begun(
             connection.execute(delete(meta))
         else:
             metadata.create_all(connection)
-            for table in request_tables():
+            for table in _on_demand():
                 if table in todo:
                     table.create(connection)
             for table in todo:

@@ -40,6 +40,10 @@ COMMANDS = {
     "extract": Listed(
         "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"
     ),
+    "frontier": Listed(
+        "crawl.frontier_command",
+        "Serve a store as the frontier of another engine: the URLFrontier API, over gRPC",
+    ),
     "hosts": Listed("store.queue_commands", "Show, block and unblock hosts"),
     "identity": Listed(
         "crawl.identity_command",

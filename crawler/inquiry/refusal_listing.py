@@ -29,6 +29,9 @@ _KEPT = frozenset(
         HoldReason.SCHEME,
         HoldReason.RECORD,
         HoldReason.PORT,
+        HoldReason.UNDISCOVERED,
+        HoldReason.QUEUE_LIMIT,
+        HoldReason.DELETED,
     )
 )
 

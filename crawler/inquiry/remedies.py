@@ -132,6 +132,11 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.PATTERN_EXCLUDED.label: lambda case: (
             f"canonry patterns include '{pattern(case.url)}'"
         ),
+        HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),
+        HoldReason.QUEUE_LIMIT.label: _says(
+            "a larger limit: SetCrawlLimit of the engine's frontier"
+        ),
+        HoldReason.DELETED.label: _says("the engine puts it again"),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
         Fault.DNS.label: _says(_SAME),
         Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,

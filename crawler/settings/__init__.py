@@ -3,6 +3,7 @@
 from canonry.crawler.settings.sections import (
     CrawlSettings,
     FetchSettings,
+    FrontierSettings,
     LearnSettings,
     Settings,
     SettingsError,
@@ -13,6 +14,7 @@ from canonry.crawler.settings.sources import is_given, load
 __all__ = [
     "CrawlSettings",
     "FetchSettings",
+    "FrontierSettings",
     "LearnSettings",
     "Settings",
     "SettingsError",

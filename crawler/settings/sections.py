@@ -119,6 +119,18 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     thresholds: str
 
 
+class FrontierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What another engine's metadata mean. ``config/canonry.toml`` explains each key."""
+
+    delay: _Seconds
+    status: str
+    redirect: str
+    canonical: str
+    error: str
+    signature: str
+    depth: str
+
+
 class HostSettings(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -141,6 +153,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fetch: FetchSettings
     traps: TrapSettings
     learn: LearnSettings
+    frontier: FrontierSettings
     hosts: dict[str, HostSettings] = {}
 
     @property
@@ -154,6 +167,7 @@ SECTIONS: dict[str, type[msgspec.Struct]] = {
     "fetch": FetchSettings,
     "traps": TrapSettings,
     "learn": LearnSettings,
+    "frontier": FrontierSettings,
 }
 HOSTS = "hosts"
 # Keys that people look for, and what there is.

@@ -3,10 +3,14 @@
 from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql, sqlite
 
+from canonry.storage.frontier.frontier_tables import tables as frontier_tables
+from canonry.storage.requests.request_tables import tables as request_tables
+from canonry.storage.rows.address_rows import addresses
 from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
 _HEAD = """
-`make docs` makes this page from `storage/sql/schema.py` and `storage/sql/tables/`. It is for those
+`make docs` makes this page from `storage/sql/schema.py` and the other tables. Those that only some
+stores have are made when they are needed: for workers, Scrapy, other engines. This is for those
 who want to look at a store with SQL. Read only: a change behind Canonry's back breaks what it
 promises. The tables are no promise, either, and may change with a release; what stays are the
 columns of `canonry export`, and that [every store can be upgraded](compatibility.md#stores).
@@ -35,7 +39,8 @@ def store_page() -> str:
     """Return the page."""
     lines = [f"# The tables of a store, schema {VERSION}", *_HEAD.splitlines()]
     lines += [f"| {int(state)} | {state.name.lower()} |" for state in State]
-    for table in sorted(metadata.tables.values(), key=lambda one: one.name):
+    tables = [*metadata.tables.values(), *request_tables(), *frontier_tables(), addresses]
+    for table in sorted(tables, key=lambda one: one.name):
         if table is urls:
             lines += ["", f"## {table.name}", "", *_VIEW.splitlines()]
             continue

@@ -14,6 +14,8 @@ from support.sites import crawl_words, demo_site, exported, pages_of, run_comman
 from support.stores import admit_names, hold_a_name, open_store
 
 from canonry.storage import StoreError, move
+from canonry.storage.frontier import queues, scheduling
+from canonry.storage.frontier.frontier_tables import create_tables
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
 
@@ -76,6 +78,28 @@ def test_a_move_has_all_rows_and_the_store_goes_on(
         admit_names(store, 3)  # new ids follow the old ones
         store.close()
     assert len(rows_in(target)["url_rows"]) > len(expected["url_rows"])
+    assert database in KINDS
+
+
+@pytest.mark.parametrize("database", KINDS, indirect=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frontier_moves_with_what_engines_have_set(
+    tmp_path: Path, database: str, kind: str, place: Place
+) -> None:
+    hold_a_name(tmp_path)
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        create_tables(connection)
+        scheduling.put_metadata(connection, {1: b"kept", 2: b""})
+        scheduling.put_again(connection, {2: 1_900_000_000})
+        queues.block(connection, 1, 1_900_000_000.0, 0.0, 1.0)
+        queues.put_default_delay(connection, 7.0)
+    store.close()
+    source, target = databases.url_of(tmp_path), place(kind)
+    expected = rows_in(source)
+    assert expected["frontier_urls"] == [(1, b"kept", None), (2, b"", 1_900_000_000)]
+    moved(source, target)
+    assert rows_in(target) == expected
     assert database in KINDS
 
 

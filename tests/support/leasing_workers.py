@@ -8,6 +8,7 @@ from pathlib import Path
 from support.stores import MAKE, admit, open_store
 
 from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.run.queue.address_leases import AddressLeases
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.crawler.run.queue.politeness import Politeness
@@ -39,7 +40,8 @@ class LeasingWorker:
         turns = Turns(Politeness(delay=1.0, per_host=2, per_address=100))
         self.addresses: dict[str, str] = {}  # of hosts that share theirs
         self.frontier = Frontier(turns)
-        self.leases = HostLeases(self.session, self.frontier, turns, concurrency=4)
+        own_addresses = AddressLeases(self.session, lambda: NOW)
+        self.leases = HostLeases(self.session, self.frontier, turns, own_addresses, concurrency=4)
         self.turns = turns
 
     def refresh(self, now: float) -> None:

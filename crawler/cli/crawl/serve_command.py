@@ -76,15 +76,29 @@ def with_token(place: Place | None, token: str | None, file: str | None) -> Plac
         UsageError: if both options are given, or one without a place.
         SettingsError: if the file cannot be read.
     """
-    source = click.get_current_context().get_parameter_source("token")
-    is_typed = source is ParameterSource.COMMANDLINE
-    if is_typed and file is not None:
-        raise click.UsageError("--token and --token-file exclude each other.")
+    found = token_of(token, file)
     if place is None:
-        if is_typed or file is not None:
+        if _is_typed() or file is not None:
             raise click.UsageError("--token and --token-file need --serve.")
         return None
-    return place._replace(token=token if file is None else _first_line(file))
+    return place._replace(token=found)
+
+
+def token_of(token: str | None, file: str | None) -> str | None:
+    """Return the token of the options, or of the environment.
+
+    Raises:
+        UsageError: if both options are given.
+        SettingsError: if the file cannot be read.
+    """
+    if _is_typed() and file is not None:
+        raise click.UsageError("--token and --token-file exclude each other.")
+    return token if file is None else _first_line(file)
+
+
+def _is_typed() -> bool:
+    source = click.get_current_context().get_parameter_source("token")
+    return source is ParameterSource.COMMANDLINE
 
 
 def _first_line(file: str) -> str:

@@ -190,6 +190,8 @@ class RulesInForce:
         return rewrite_many(rules, self._canonicalizer, plain)
 
     def _rewrite(self, rules: RuleSet, url: str) -> Rewritten | None:
+        if not self._known:
+            return None
         _requested, plain, own_key = self._canonicalizer(url)
         found = followed(rules, self._canonicalizer, plain)
         if found is None and self.concern(plain):

@@ -40,6 +40,9 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.OTHER_TYPE,
     HoldReason.HOST_BLOCKED,
     HoldReason.PATTERN_EXCLUDED,
+    HoldReason.UNDISCOVERED,
+    HoldReason.QUEUE_LIMIT,
+    HoldReason.DELETED,
 }
 _MOST_TOLD = 10  # unusable lines of lists, which are reported one by one
 _MANY = 100_000  # URLs; a review of more takes so long that users are told

@@ -1,8 +1,9 @@
 """Host leases: leased when URLs run short, renewed, and handed over to workers without hosts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS
+from canonry.crawler.run.queue.address_leases import AddressLeases
 from canonry.crawler.run.queue.frontier import Frontier
 from canonry.crawler.run.queue.store_session import Pace, StoreSession
 from canonry.crawler.run.queue.turns import Turns
@@ -22,7 +23,12 @@ class HostLeases:
     """
 
     def __init__(
-        self, store_session: StoreSession, frontier: Frontier, turns: Turns, concurrency: int
+        self,
+        store_session: StoreSession,
+        frontier: Frontier,
+        turns: Turns,
+        addresses: AddressLeases,
+        concurrency: int,
     ) -> None:
         """Bind the store and the frontier.
 
@@ -30,12 +36,14 @@ class HostLeases:
             store_session: leases hosts.
             frontier: gets the URLs of leased hosts.
             turns: have the pace of the hosts.
+            addresses: those that belong to this worker.
             concurrency: how many requests may be in flight; the frontier gets twice as many URLs.
         """
         self._store_session = store_session
         self._frontier = frontier
         self._turns = turns
-        self._handing_over = HandingOver(store_session, frontier, turns)
+        self._addresses = addresses
+        self._handing_over = HandingOver(store_session, frontier, turns, addresses)
         self._enough = 2 * concurrency
         self._leased_at = 0.0
         self._looked_at = 0.0
@@ -59,6 +67,11 @@ class HostLeases:
     async def held_by_others(self, now: float) -> HeldHosts | None:
         """Return the hosts that other workers hold, if none is left for this one."""
         return await self._store_session.held_by_others(now)
+
+    def send(self, host: str, worker: str) -> None:
+        """Give a host to the worker that owns its address."""
+        self._handing_over.send([host], worker)
+        self.maybe_more = True
 
     async def leave(self) -> None:
         """Release all hosts, with their pace."""
@@ -100,7 +113,7 @@ class HostLeases:
         leased, lost = await self._store_session.lease(
             now, limit, loaded, self._pace(), crowd=crowd
         )
-        self._frontier.lose(lost)
+        self._lose(lost)
         put = self._frontier.put
         for host in leased:
             if host.name not in self._handing_over:
@@ -114,8 +127,14 @@ class HostLeases:
         self._leased_at = now
         self.maybe_more = True
         names = list(self._frontier.url_ids())
-        self._frontier.lose(await self._store_session.renew(now, names, self._pace()))
+        self._lose(await self._store_session.renew(now, names, self._pace()))
         self._frontier.retire(now)
+
+    def _lose(self, hosts: Collection[str]) -> None:
+        """Forget hosts whose leases had expired; then our addresses may have new owners, too."""
+        if hosts:
+            self._frontier.lose(hosts)
+            self._addresses.lose(None)
 
     def _pace(self) -> Pace:
         """Return the pace of all loaded hosts."""
@@ -129,12 +148,20 @@ class HandingOver:
     everything that was requested from it is recorded, so that two workers never crawl it at once.
     """
 
-    def __init__(self, store_session: StoreSession, frontier: Frontier, turns: Turns) -> None:
-        """Bind the store, the frontier with the hosts, and their turns."""
+    def __init__(
+        self,
+        store_session: StoreSession,
+        frontier: Frontier,
+        turns: Turns,
+        addresses: AddressLeases,
+    ) -> None:
+        """Bind the store, the frontier with the hosts, their turns, and our addresses."""
         self._store_session = store_session
         self._frontier = frontier
         self._turns = turns
+        self._our_addresses = addresses
         self._leaving: dict[str, str] = {}  # hosts, with the workers that get them
+        self._addresses: dict[str, str] = {}  # of hosts that leave with their address
         self._handed_at = 0.0
 
     def __contains__(self, host: str) -> bool:
@@ -144,7 +171,7 @@ class HandingOver:
     def begin(self, workers: Collection[str]) -> None:
         """Choose hosts to hand over, so that each of these workers gets as many as we keep.
 
-        Hosts on one address stay together, since only one worker keeps the pace of the address.
+        Hosts on one address leave together, and the address with them.
         """
         if self._leaving:
             return
@@ -154,10 +181,16 @@ class HandingOver:
         for worker in workers:
             given = 0
             while len(groups) > 1 and given < share:
-                group = groups.pop()
-                self._leaving.update(dict.fromkeys(group, worker))
+                group = self._turns.sharing(groups.pop())
+                self._addresses.update(group)
+                self._our_addresses.lose(group.values())
+                self.send(group, worker)
                 given += len(group)
-        self._frontier.lose(self._leaving)
+
+    def send(self, hosts: Iterable[str], worker: str) -> None:
+        """Let hosts leave for a worker; their addresses are its own, or leave with them."""
+        self._leaving.update(dict.fromkeys(hosts, worker))
+        self._frontier.lose(list(hosts))
 
     async def finish(self, now: float) -> None:
         """Hand over the hosts that have nothing under way any more.
@@ -176,5 +209,9 @@ class HandingOver:
             given.setdefault(self._leaving[name], []).append(name)
         for worker, names in given.items():
             pace = Pace({n: ready[n] for n in names if n in ready}, delays)
-            for name in await self._store_session.hand_over(now, worker, names, pace):
+            addresses = {self._addresses[name] for name in names if name in self._addresses}
+            for name in await self._store_session.hand_over(
+                now, worker, names, pace, addresses - {""}
+            ):
                 del self._leaving[name]
+                self._addresses.pop(name, None)

@@ -57,6 +57,7 @@ class AddressPace:
     """The pace that the hosts on one address share."""
 
     polite: Politeness
+    address: str = ""
     started_at: float = -math.inf
     sent_at: float = -math.inf
     in_flight: int = 0

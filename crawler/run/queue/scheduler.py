@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.request_policy import Probe
+from canonry.crawler.run.queue.address_leases import AddressLeases
 from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.crawler.run.queue.idle_times import IdleTimes
@@ -13,7 +14,7 @@ from canonry.crawler.run.queue.politeness import politeness_of
 from canonry.crawler.run.queue.store_session import Recorded, StoreSession
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import Settings
-from canonry.storage import Outcome
+from canonry.storage import Outcome, StoreError
 
 _LONGEST_PAUSE = 0.5  # seconds
 
@@ -57,13 +58,15 @@ class Scheduler:
         self._turns = turns
         self._politeness_of = politeness_of(settings)
         self._frontier = Frontier(self._turns)
+        self._addresses = AddressLeases(store_session, clock)
         self._leases = HostLeases(
-            store_session, self._frontier, self._turns, settings.crawl.concurrency
+            *(store_session, self._frontier, self._turns, self._addresses),
+            settings.crawl.concurrency,
         )
         self._address_of = address_of
         self._idle_times = IdleTimes(self._leases, notify)
         self._notify = notify
-        self._lookups: set[asyncio.Task[None]] = set()
+        self._lookups: dict[str, asyncio.Task[None]] = {}  # by host
         self._out: dict[int, str] = {}  # by URL id, the hosts of the URLs that are out
         self._probes_out = 0
         self._wake = asyncio.Event()
@@ -188,9 +191,10 @@ class Scheduler:
 
     async def close(self) -> None:
         """End the look-ups of addresses."""
-        for task in self._lookups:
+        lookups = list(self._lookups.values())
+        for task in lookups:
             task.cancel()
-        await asyncio.gather(*self._lookups, return_exceptions=True)
+        await asyncio.gather(*lookups, return_exceptions=True)
 
     async def leave(self) -> None:
         """Release all hosts, with their pace."""
@@ -206,16 +210,28 @@ class Scheduler:
     def _find_addresses(self) -> None:
         """Start to look up the addresses of hosts that wait for theirs."""
         for name in self._turns.unplaced():
-            task = asyncio.create_task(self._place(name))
-            self._lookups.add(task)
-            task.add_done_callback(self._lookups.discard)
+            if name not in self._lookups:
+                self._lookups[name] = asyncio.create_task(self._place(name))
 
     async def _place(self, name: str) -> None:
-        """Look up a host's address. A host without one is requested all the same, and fails."""
-        address = None
-        with suppress(OSError):
-            address = await self._address_of(name)
-        self._turns.place(name, address)
+        """Look up a host's address. A host without one is requested all the same, and fails.
+
+        A host on an address of another worker goes there.
+        """
+        address = owner = None
+        try:
+            with suppress(OSError):
+                address = await self._address_of(name)
+            if address is not None:
+                owner = await self._addresses.other_owner(address)
+        except StoreError:
+            return  # the next step fails as well, and says why
+        finally:
+            del self._lookups[name]
+        if owner is None:
+            self._turns.place(name, address)
+        else:
+            self._leases.send(name, owner)
         self._wake.set()
 
     async def _pause(self, seconds: float) -> None:

@@ -12,7 +12,7 @@ from canonry.crawler.learn.session import Learned, LearningSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
 from canonry.storage.records import CachedRobots, redirect_targets
-from canonry.storage.rows import budgets, host_rows, leases, waiting
+from canonry.storage.rows import address_rows, budgets, host_rows, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
 from canonry.storage.steering import blocked_hosts, short_steps
@@ -100,6 +100,7 @@ class StoreSession:
         self._generation = -1  # the store's number of the latest change that people made
         self._told_of_crowd = False
         self._wants_hosts = False  # True: other workers were asked for some
+        self._has_addresses = False  # True: their table is there
         self.queued = 0  # queued URLs in the store, as of the last call
         self.fetched = 0  # pages in the store; both include those of other workers
         self.learning_seconds = 0.0  # of CPU time
@@ -170,16 +171,38 @@ class StoreSession:
         return FromOthers(gone, wanting)
 
     @_on_writer
-    def hand_over(self, now: float, to: str, names: list[str], pace: Pace) -> set[str]:
+    def hand_over(
+        self, now: float, to: str, names: list[str], pace: Pace, addresses: Collection[str] = ()
+    ) -> set[str]:
         """Give hosts to another worker, with their pace; return those that are no longer ours.
 
         No request to them may be under way.
+
+        Args:
+            now: seconds since 1970.
+            to: the other worker.
+            names: of the hosts.
+            pace: of these.
+            addresses: that go with them.
         """
         with self._store.leasing() as connection:
             until = now + LEASE_SECONDS
             gone = host_rows.grant(connection, self._worker, to, names, *pace, until)
+            if self._has_addresses:
+                address_rows.give(connection, sorted(addresses), self._worker, to)
         self._forget(gone)
         return gone
+
+    @_on_writer
+    def claim_addresses(self, addresses: list[str], now: float) -> dict[str, str]:
+        """Claim addresses; return those that belong to other workers, with these."""
+        if not self._has_addresses:
+            with self._store.transaction() as connection:
+                address_rows.create_table(connection)
+            self._has_addresses = True
+        with self._store.leasing() as connection:
+            owners = address_rows.claim(connection, self._worker, addresses, now)
+        return {one: owner for one, owner in owners.items() if owner != self._worker}
 
     @_on_writer
     def next_due(self, clock: Callable[[], float]) -> float | None:
@@ -203,6 +226,8 @@ class StoreSession:
         if ended := [owner for owner in owners if has_ended(owner)]:
             with self._store.transaction() as connection:
                 leases.reclaim(connection, ended, clock(), self._delay)
+                if self._has_addresses:
+                    address_rows.release(connection, ended)
         return due
 
     @_on_writer
@@ -237,6 +262,8 @@ class StoreSession:
             leases.pace(connection, *pace, self._worker)
             leases.release(connection, [self._worker])
             host_rows.withdraw(connection, self._worker)
+            if self._has_addresses:
+                address_rows.release(connection, [self._worker])
             self._count(connection)
 
     async def observe_probe(self, probe: Probe, found: Outcome) -> None:

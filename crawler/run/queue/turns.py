@@ -49,7 +49,7 @@ class Turns:
         self._hosts: dict[str, HostPace] = {}
         self._addresses: dict[str, AddressPace] = {}
         self._sent: dict[str, float] = {}  # by host: when the latest request was sent
-        self._unplaced: list[str] = []
+        self._unplaced: dict[str, None] = {}  # in their order, each once
         self._domains: dict[str, DomainPace] = {}
         self._per_host = politeness.per_host  # the highest limit of any host
         # When hosts, and addresses at which hosts are parked, become ready.
@@ -78,9 +78,11 @@ class Turns:
             host = self._hosts[name] = HostPace(domain, polite, ready_at, polite.delay, address)
             host.started_at = self._sent.get(name, -math.inf)
             if address is None:
-                self._unplaced.append(name)
-        elif ready_at > host.not_before:
-            host.not_before = ready_at
+                self._unplaced[name] = None
+        else:
+            host.not_before = max(host.not_before, ready_at)
+            if host.address is None:  # it was given away before its address was set
+                self._unplaced[name] = None
         if delay is not None:
             host.delay = max(host.polite.delay, delay)
         host.wanted += requests
@@ -98,8 +100,12 @@ class Turns:
         self._hosts[name].wanted -= requests
 
     def unplaced(self) -> list[str]:
-        """Return the hosts whose address is not known yet, each once; `place` sets it."""
-        names, self._unplaced = self._unplaced, []
+        """Return the hosts whose address is not known yet, each once; `place` sets it.
+
+        One that is wanted again before that is returned again.
+        """
+        names = list(self._unplaced)
+        self._unplaced.clear()
         return names
 
     def place(self, name: str, address: str | None) -> None:
@@ -109,7 +115,7 @@ class Turns:
             host.address = (
                 ALONE
                 if address is None
-                else self._addresses.setdefault(address, AddressPace(self._polite))
+                else self._addresses.setdefault(address, AddressPace(self._polite, address))
             )
             self._schedule(name, host)
 
@@ -120,6 +126,16 @@ class Turns:
             address = self._hosts[name].shared
             groups.setdefault(name if address is None else id(address), []).append(name)
         return list(groups.values())
+
+    def sharing(self, names: Iterable[str]) -> dict[str, str]:
+        """Return hosts, and all that share an address with one of them, with their addresses."""
+        wanted = set(names)
+        shared = {id(one) for name in wanted if (one := self._hosts[name].shared) is not None}
+        return {
+            name: "" if host.shared is None else host.shared.address
+            for name, host in self._hosts.items()
+            if name in wanted or id(host.shared) in shared
+        }
 
     def domains_of(self, names: Iterable[str], until: float) -> int:
         """Return the number of registrable domains of those hosts that may get a request soon.
@@ -328,8 +344,13 @@ class Turns:
         return retired
 
     def pace(self) -> dict[str, float]:
-        """Return for each host when it may get its next request."""
-        return {name: host.ready_at for name, host in self._hosts.items()}
+        """Return for each host when it may get its next request, from whatever worker."""
+        return {
+            name: host.ready_at
+            if (address := host.shared) is None
+            else max(host.ready_at, address.ready_at)
+            for name, host in self._hosts.items()
+        }
 
     def delays(self) -> dict[str, float | None]:
         """Return for each host the delay that it asks for; None if ours is at least as long."""

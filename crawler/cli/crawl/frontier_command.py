@@ -1,0 +1,87 @@
+"""The command ``frontier``: a store as the frontier of another engine."""
+
+from typing import Any
+
+import click
+
+from canonry.crawler.cli.crawl.scope_command import seeds_option
+from canonry.crawler.cli.crawl.serve_command import token_of, token_options
+from canonry.crawler.cli.described import described, policy_option, store_option
+from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.files.inputs import read_seed_lists
+from canonry.crawler.settings import load
+from canonry.extras import require
+
+_PORT = 7_071
+_LAST_PORT = 65_535
+
+
+@described(
+    "canonry frontier --store crawl.db --seeds seeds.txt",
+    "canonry frontier --store postgresql://crawler@db.example/canonry --host 0.0.0.0 "
+    "--tls-cert server.pem --tls-key server-key.pem --tls-ca clients.pem",
+)
+@store_option
+@click.option(
+    "--port",
+    type=click.IntRange(0, _LAST_PORT),
+    default=_PORT,
+    show_default=True,
+    help="0 takes a free one.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDR",
+    help="The address to listen on. One that other machines reach needs a token, or --tls-ca.",
+)
+@seeds_option
+@policy_option
+@click.option("--config", metavar="FILE", help="A file of settings; [frontier] has those of this.")
+@click.option("--learn/--no-learn", default=True, help="Learn rules from what the engine reports.")
+@token_options
+@click.option("--tls-cert", metavar="FILE", help="The server's certificate, as PEM; serves TLS.")
+@click.option("--tls-key", metavar="FILE", help="Its private key.")
+@click.option(
+    "--tls-ca", metavar="FILE", help="Only serve clients with a certificate of this authority."
+)
+@with_exit_code
+def frontier(
+    store: str,
+    port: int,
+    host: str,
+    *,
+    seed_lists: tuple[str, ...],
+    policy: str | None,
+    config: str | None,
+    learn: bool,
+    token: str | None,
+    token_file: str | None,
+    **tls: Any,  # noqa: ANN401 - the three files
+) -> int:
+    """Serve a store as the frontier of another engine: the URLFrontier API, over gRPC.
+
+    An engine such as Apache StormCrawler puts the URLs that it finds, gets those that are due, and
+    reports what came of them. Several spellings of a resource are one URL. Ctrl-C ends the server
+    and loses nothing.
+    """
+    require("frontier", "canonry frontier")
+    from canonry.crawler.frontier.server import Keys, Place, is_local, serve  # noqa: PLC0415
+
+    certificate, key, authority = tls["tls_cert"], tls["tls_key"], tls["tls_ca"]
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together.")
+    if authority is not None and certificate is None:
+        raise click.UsageError("--tls-ca needs --tls-cert and --tls-key.")
+    keys = None if certificate is None else Keys(certificate, key, authority)
+    place = Place(host, port, token_of(token, token_file), keys)
+    if not is_local(place) and place.token is None and authority is None:
+        raise click.UsageError(
+            f"Other machines can reach {host}: give --token-file FILE, or --tls-ca FILE."
+        )
+    settings = load(config, {}).frontier
+    seeds = read_seed_lists(seed_lists)
+    serve(store, place, policy, settings, render.notify, learns=learn, seeds=seeds)
+    return 0

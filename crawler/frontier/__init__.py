@@ -1,0 +1,1 @@
+"""A store as the frontier of another engine: the URLFrontier API."""

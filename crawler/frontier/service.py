@@ -1,0 +1,370 @@
+"""The methods of the URLFrontier API, on the crawls of a server."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import grpc
+
+from canonry.crawler.frontier import messages
+from canonry.crawler.frontier.crawl_frontier import UnknownQueueError
+from canonry.crawler.frontier.crawls import Crawl, Crawls, NotWrittenError
+from canonry.crawler.frontier.messages import FAIL, OK, SKIPPED, Message
+from canonry.crawler.frontier.reports import Item
+from canonry.storage import State, StoreError
+from canonry.storage.frontier.crawl_stores import DEFAULT
+from canonry.storage.frontier.queues import KnownURL
+from canonry.storage.frontier.scheduling import Wish
+
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_SECONDS_OUT = 30  # that URLs are out, if the client does not say
+_MOST_QUEUES = 10_000  # of one call
+_MOST_OF_QUEUE = 10_000  # URLs
+_PAGE = 100  # results, if the client does not say how many
+_URLS_WAITING, _BATCHES_WAITING = 10_000, 100  # messages of a stream that are not acknowledged
+_LISTED_AT_ONCE = 1_000
+_LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
+_Handler: TypeAlias = Callable[..., Any]
+# The places of items of one crawl in their batch, and what will be the answers to them.
+_Answered: TypeAlias = tuple[list[int], Awaitable[list[bool | None]]]
+
+
+class Service:
+    """One method for each of the API, under its name there."""
+
+    def __init__(self, crawls: Crawls, names: frozenset[str], address: str) -> None:
+        """Bind the crawls.
+
+        Args:
+            crawls: of this server.
+            names: of the metadata that say something.
+            address: of this server, for lists of nodes.
+        """
+        self._crawls = crawls
+        self._names = names
+        self._address = address
+
+    async def GetURLs(self, request: Message, context: _Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
+        """Stream due URLs."""
+        any_crawl = request.WhichOneof("item") == "anyCrawlID"
+        wish = Wish(
+            request.max_urls_per_queue or _MOST_OF_QUEUE,
+            min(request.max_queues or _MOST_QUEUES, _MOST_QUEUES),
+            request.delay_requestable or _SECONDS_OUT,
+            request.key or None,
+        )
+        names = await self._crawls.in_turn() if any_crawl else [request.crawlID or DEFAULT]
+        for name in names:
+            crawl = await self._crawls.of(name)
+            found = await crawl.call(crawl.frontier.get, wish, time.time())
+            for one in found:
+                yield messages.with_metadata(one.metadata, one.url, one.queue, name)
+            left = wish.queues - len({one.queue for one in found})
+            if left <= 0:
+                return
+            wish = wish._replace(queues=left)
+
+    async def PutURLs(  # noqa: N802
+        self, requests: AsyncIterator[Message], context: _Context
+    ) -> None:
+        """Write what a client streams, and acknowledge each URL when it is committed."""
+
+        async def put(message: Message) -> Awaitable[Message]:
+            item, name = self._item(message)
+            crawl = await self._crawls.of(name)
+            number = message.ID or item.url
+            return _acknowledged(messages.AckMessage(ID=number), crawl.put([item]))
+
+        await _pipelined(requests, put, context, _URLS_WAITING)
+
+    async def PutDiscovered(  # noqa: N802
+        self, requests: AsyncIterator[bytes], context: _Context
+    ) -> None:
+        """Write batches of new URLs, and acknowledge each batch when it is committed."""
+
+        async def put(raw: bytes) -> Awaitable[Message]:
+            try:
+                batch = messages.DiscoveredBatch.FromString(raw)
+            except messages.DecodeError:  # then clients send URLs one by one
+                await context.abort(
+                    grpc.StatusCode.UNIMPLEMENTED, "this form of a batch is not known here"
+                )
+            return _acknowledged_batch(batch.ID, await self._put_batch(batch.items))
+
+        await _pipelined(requests, put, context, _BATCHES_WAITING)
+
+    async def _put_batch(self, infos: Sequence[Message]) -> list[_Answered]:
+        """Put new URLs; return for each crawl what will be its answers, and their places."""
+        by_crawl: dict[str, tuple[list[int], list[Item]]] = {}
+        for place, info in enumerate(infos):
+            places, items = by_crawl.setdefault(info.crawlID, ([], []))
+            places.append(place)
+            items.append(self._item_of(info))
+        return [
+            (places, (await self._crawls.of(name)).put(items))
+            for name, (places, items) in by_crawl.items()
+        ]
+
+    def _item(self, message: Message) -> tuple[Item, str]:
+        """Return a URL as it was put, and the name of its crawl."""
+        if message.WhichOneof("item") == "known":
+            info, name = message.known.info, message.known.info.crawlID
+            item = self._item_of(info)
+            return item._replace(is_known=True, again_at=message.known.refetchable_from_date), name
+        info = message.discovered.info
+        name = info.crawlID
+        return self._item_of(info), name
+
+    def _item_of(self, info: Message) -> Item:
+        """Return an item; the message is used up."""
+        url, queue, notes = info.url, info.key, {}
+        if info.metadata:
+            notes = {
+                name: values.values[0]
+                for name, values in info.metadata.items()
+                if name in self._names and values.values
+            }
+        return Item(url, queue, messages.take_metadata(info), notes=notes)
+
+    async def SetDelay(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Set the pause of a queue, or of all that have none of their own."""
+        crawl = await self._crawls.of(request.crawlID)
+        seconds = float(request.delay_requestable)
+        await crawl.call(crawl.frontier.set_delay, request.key, seconds, time.time())
+        return messages.Empty()
+
+    async def BlockQueueUntil(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Block a queue until a time, or end its block."""
+        crawl = await self._crawls.of(request.crawlID)
+        await crawl.call(crawl.frontier.block, request.key, float(request.time), time.time())
+        return messages.Empty()
+
+    async def SetCrawlLimit(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Limit how many URLs a queue may have."""
+        crawl = await self._crawls.of(request.crawlID)
+        await crawl.call(crawl.frontier.set_limit, request.key, request.limit, time.time())
+        return messages.Empty()
+
+    async def SetActive(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Hand out URLs of all crawls, or of none."""
+        for crawl in await self._all():
+            await crawl.call(partial(crawl.frontier.set_active, active=request.state))
+        return messages.Empty()
+
+    async def GetActive(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Return whether URLs are handed out."""
+        crawl = await self._crawls.of(DEFAULT)
+        return messages.Boolean(state=await crawl.call(crawl.frontier.is_active))
+
+    async def _all(self) -> list[Crawl]:
+        return [await self._crawls.of(name) for name in await self._crawls.names()]
+
+    async def GetStats(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Return the numbers of a queue, or of a crawl."""
+        name = request.crawlID or DEFAULT
+        crawl = await self._crawls.of(name)
+        found = await crawl.call(crawl.frontier.figures, request.key, time.time())
+        return messages.Stats(
+            size=found.queued,
+            inProcess=found.out,
+            counts={"completed": found.completed, "active_queues": found.active_queues},
+            numberOfQueues=found.queues,
+            crawlID=name,
+        )
+
+    async def ListQueues(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Return names of queues."""
+        name = request.crawlID or DEFAULT
+        crawl = await self._crawls.of(name)
+        size = request.size or _PAGE
+        found, total = await crawl.call(
+            partial(crawl.frontier.names, inactive=request.include_inactive),
+            *(request.start, size, time.time()),
+        )
+        return messages.QueueList(
+            values=found, total=total, start=request.start, size=len(found), crawlID=name
+        )
+
+    async def ListCrawls(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Return the names of the crawls."""
+        return messages.StringList(values=await self._crawls.names())
+
+    async def ListNodes(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Return this node: clients divide queues between servers, which do not know each other."""
+        return messages.StringList(values=[self._address])
+
+    async def GetURLStatus(self, request: Message, context: _Context) -> Message:  # noqa: N802
+        """Return what is known of a URL, in whatever spelling."""
+        name = request.crawlID or DEFAULT
+        crawl = await self._crawls.of(name)
+        found = await crawl.call(crawl.frontier.known, request.url)
+        if found is not None and request.key in {"", found.queue}:
+            return _as_item(found, name)
+        return await context.abort(grpc.StatusCode.NOT_FOUND, "the frontier has no such URL")
+
+    async def ListURLs(self, request: Message, context: _Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
+        """Stream what is known of some URLs."""
+        name = request.crawlID or DEFAULT
+        crawl = await self._crawls.of(name)
+        left, start = request.size or _PAGE, request.start
+        while left:
+            most = min(left, _LISTED_AT_ONCE)
+            found = await crawl.call(
+                partial(crawl.frontier.listed, ignore_case=request.ignoreCase),
+                *(request.key, request.filter, start, most),
+            )
+            for one in found:
+                yield _as_item(one, name)
+            if len(found) < most:
+                return
+            left, start = left - most, start + most
+
+    async def CountURLs(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Return how many URLs there are."""
+        crawl = await self._crawls.of(request.crawlID)
+        count = partial(crawl.frontier.count, ignore_case=request.ignoreCase)
+        return messages.Long(value=await crawl.call(count, request.key, request.filter))
+
+    async def DeleteQueue(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Delete a queue."""
+        crawl = await self._crawls.of(request.crawlID)
+        return messages.Long(value=await crawl.call(crawl.frontier.delete_queue, request.key))
+
+    async def DeleteCrawl(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Delete a crawl with its store."""
+        name = request.value or DEFAULT
+        if name not in await self._crawls.names():
+            return messages.Long()
+        crawl = await self._crawls.of(name)
+        number = await crawl.call(partial(crawl.frontier.count, "", "", ignore_case=False))
+        await self._crawls.delete(name)
+        return messages.Long(value=number)
+
+    async def PurgeURLs(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Delete old URLs."""
+        crawl = await self._crawls.of(request.crawlID)
+        number = await crawl.call(crawl.frontier.purge, request.key, request.days, time.time())
+        return messages.Long(value=number)
+
+    async def SetLogLevel(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+        """Set the level of a logger."""
+        level = request.DESCRIPTOR.enum_types_by_name["Level"].values_by_number[request.level].name
+        logging.getLogger(request.package or "canonry").setLevel(_LEVELS[level])
+        return messages.Empty()
+
+
+def handlers(service: Service) -> grpc.GenericRpcHandler:
+    """Return the handlers of all methods, for a server."""
+    by_name = {}
+    for name, method in messages.SERVICE.methods_by_name.items():
+        takes = messages.class_of(method.input_type)
+        returns = messages.class_of(method.output_type)
+        make = getattr(
+            grpc,
+            f"{'stream' if method.client_streaming else 'unary'}_"
+            f"{'stream' if method.server_streaming else 'unary'}_rpc_method_handler",
+        )
+        # Batches are decoded by the method, which knows what to answer if that fails.
+        decode = None if name == "PutDiscovered" else takes.FromString
+        handler = getattr(service, name)
+        if not method.client_streaming:
+            handler = (_explaining_stream if method.server_streaming else _explaining)(handler)
+        by_name[name] = make(handler, decode, returns.SerializeToString)
+    return grpc.method_handlers_generic_handler(messages.SERVICE.full_name, by_name)
+
+
+def _explaining(handler: _Handler) -> _Handler:
+    """Return a handler whose errors are statuses with a sentence."""
+
+    async def call(request: Message, context: _Context) -> Message:
+        try:
+            return await handler(request, context)
+        except UnknownQueueError as error:
+            await context.abort(grpc.StatusCode.NOT_FOUND, str(error.args[0]))
+        except StoreError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+
+    return call
+
+
+def _explaining_stream(handler: _Handler) -> _Handler:
+    """Do the same for a handler that streams."""
+
+    async def call(request: Message, context: _Context) -> AsyncIterator[Message]:
+        try:
+            async for message in handler(request, context):
+                yield message
+        except StoreError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+
+    return call
+
+
+async def _pipelined(
+    requests: AsyncIterator[Any],
+    put: Callable[[Any], Awaitable[Awaitable[Message]]],
+    context: _Context,
+    most: int,
+) -> None:
+    """Put what a client streams while what came before is written; answer in its order.
+
+    Args:
+        requests: of the client.
+        put: puts one, and returns what will be its answer.
+        context: of the call.
+        most: how many requests may wait for their answers.
+    """
+    waiting: asyncio.Queue[Awaitable[Message] | None] = asyncio.Queue(most)
+
+    async def read() -> None:
+        try:
+            async for request in requests:
+                await waiting.put(await put(request))
+        finally:
+            await waiting.put(None)
+
+    reading = asyncio.create_task(read())
+    try:
+        while (answer := await waiting.get()) is not None:
+            await context.write(await answer)
+        await reading
+    finally:
+        reading.cancel()
+
+
+async def _acknowledged(ack: Message, answered: Awaitable[list[bool | None]]) -> Message:
+    """Return the acknowledgement of one URL."""
+    [ack.status] = await _statuses(answered, 1)
+    return ack
+
+
+async def _acknowledged_batch(number: str, answers: Sequence[_Answered]) -> Message:
+    """Return the acknowledgement of a batch."""
+    statuses = [FAIL] * sum(len(places) for places, _answered in answers)
+    for places, answered in answers:
+        for place, status in zip(places, await _statuses(answered, len(places)), strict=True):
+            statuses[place] = status
+    return messages.BatchAck(ID=number, statuses=statuses)
+
+
+async def _statuses(answered: Awaitable[list[bool | None]], number: int) -> list[int]:
+    """Return the statuses of items: those of a failed transaction are to be sent again."""
+    try:
+        answers = await answered
+    except NotWrittenError:
+        return [FAIL] * number
+    return [OK if answer else SKIPPED for answer in answers]
+
+
+def _as_item(known: KnownURL, crawl: str) -> Message:
+    """Return what is known of a URL, as a message."""
+    again_at = known.again_at or 0
+    if known.state is State.QUEUED:
+        again_at = int(max(known.due, known.found_at))
+    item = messages.URLItem(creation_date=int(known.found_at))
+    item.known.info.CopyFrom(messages.with_metadata(known.metadata, known.url, known.queue, crawl))
+    item.known.refetchable_from_date = again_at
+    return item

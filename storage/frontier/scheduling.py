@@ -1,0 +1,303 @@
+"""The schedule of a frontier: which URLs are out, which are due again, and which queues wait.
+
+``hosts.ready_at`` says when a queue has something to give: not before its pause and its block are
+over, and not before one of its URLs is due. `wake` brings it forward.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from canonry.storage.frontier.frontier_tables import queues, schedule
+from canonry.storage.rows.urls import host_ids
+from canonry.storage.sql import counts, transitions
+from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, upsert
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, hosts, url_rows, urls
+from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
+from canonry.storage.sql.url_tails import tail_of
+
+IN_FLIGHT = "in-flight"  # the reason of queued URLs that an engine has
+UNDISCOVERED = "undiscovered"  # the reason of targets that no engine has given to us yet
+DELETED = "deleted"  # the reason of URLs that an engine has deleted; both are new when they come
+LIMIT = "queue-limit"  # the reason of URLs beyond what their queue may have
+_AGAIN_AT_ONCE = 1_000  # URLs that are queued again in one transaction
+_PASSED_OVER = 64  # queues without a due URL that one call looks at, beyond those that it wants
+
+_queue_id: BindParameter[int] = bindparam("host_id")
+_columns = (hosts.c.id, hosts.c.name, hosts.c.delay)
+_READY = Prepared(
+    select(*_columns)
+    .where(text("pending > 0"), hosts.c.blocked == 0, hosts.c.ready_at <= bindparam("now"))
+    .order_by(hosts.c.ready_at, hosts.c.id)
+    .limit(bindparam("most"))
+)
+_ONE = Prepared(
+    select(*_columns).where(
+        hosts.c.name == bindparam("name"),
+        hosts.c.blocked == 0,
+        hosts.c.ready_at <= bindparam("now"),
+    )
+)
+_out = (
+    url_rows.c.host_id == _queue_id,
+    text(f"state = 0 AND reason = '{IN_FLIGHT}'"),
+    url_rows.c.due > bindparam("now"),
+)
+_OUT = Prepared(select(func.count(), func.min(url_rows.c.due)).where(*_out))
+_queued = (urls.c.host_id == _queue_id, urls.c.state == State.QUEUED)
+_NEXT = Prepared(
+    select(urls.c.id, urls.c.url, schedule.c.metadata)
+    .join_from(urls, schedule, schedule.c.url_id == urls.c.id, isouter=True)
+    .where(*_queued, urls.c.due <= bindparam("now"))
+    .order_by(urls.c.priority, urls.c.depth, urls.c.id)
+    .limit(bindparam("most"))
+)
+# URLs that are not due yet are out, or wait for a retry: both have a reason, and are in an index.
+_EARLIEST = Prepared(
+    select(func.min(url_rows.c.due)).where(
+        url_rows.c.host_id == _queue_id, text("state = 0 AND reason IS NOT NULL")
+    )
+)
+_LEND = Prepared(
+    update(url_rows)
+    .where(url_rows.c.id == bindparam("url_id"))
+    .values(due=bindparam("until"), reason=literal_column(f"'{IN_FLIGHT}'"))
+)
+_REST = Prepared(
+    update(hosts).where(hosts.c.id == _queue_id).values(ready_at=bindparam("ready_at"))
+)
+_DUE_AGAIN = Prepared(
+    select(
+        *(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth, url_rows.c.state),
+        *(url_rows.c.reason, hosts.c.name),
+    )
+    .join_from(schedule, url_rows, schedule.c.url_id == url_rows.c.id)
+    .join(hosts, hosts.c.id == url_rows.c.host_id)
+    .where(schedule.c.again_at <= bindparam("now"))
+    .order_by(schedule.c.again_at)
+    .limit(bindparam("most"))
+)
+_absent = f"state = {State.HELD:d} AND reason IN ('{UNDISCOVERED}', '{DELETED}')"
+_ABSENT = (
+    "SELECT urls.id, host_id, depth, reason, hosts.name, url FROM urls "  # noqa: S608 - our names
+    f"JOIN hosts ON hosts.id = host_id WHERE {_absent} AND urls.id"
+)
+# A condition on URLs: engines know them.
+PRESENT = or_(
+    urls.c.state != State.HELD,
+    func.coalesce(urls.c.reason, "").not_in((UNDISCOVERED, DELETED)),
+)
+_WAITING = (
+    "SELECT hosts.id, ready_at, delay, handed_at, blocked_until FROM hosts "
+    "LEFT JOIN frontier_queues ON host_id = hosts.id WHERE hosts.name"
+)
+
+
+class HandedOut(NamedTuple):
+    """A URL that an engine gets."""
+
+    url: str
+    queue: str
+    metadata: bytes  # as it was given
+
+
+class Wish(NamedTuple):
+    """What an engine wants."""
+
+    per_queue: int
+    queues: int
+    seconds: float  # for which it has the URLs
+    queue: str | None = None  # only from this one
+
+
+def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> list[HandedOut]:
+    """Hand out due URLs; they stay queued, and come back unless their outcome is put before.
+
+    Args:
+        connection: in a transaction that holds the write lock alone.
+        wish: what is wanted.
+        now: seconds since 1970.
+        delay: seconds between two calls that get URLs of a queue without a delay of its own.
+    """
+    _queue_again(connection, now, delay)
+    found: list[HandedOut] = []
+    given = 0
+    for host_id, name, own_delay in _ready(connection, wish, now):
+        if given == wish.queues:
+            break
+        out, back_at = _OUT.run(connection, {"host_id": host_id, "now": now})[0]
+        rows = []
+        if out < wish.per_queue:
+            most = wish.per_queue - out
+            rows = _NEXT.run(connection, {"host_id": host_id, "now": now, "most": most})
+        if rows:
+            until = now + wish.seconds
+            _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])
+            found += [HandedOut(url, name, bytes(kept or b"")) for _id, url, kept in rows]
+            _handing(connection.dialect.name).run(connection, {"host_id": host_id, "now": now})
+            ready_at = now + (delay if own_delay is None else own_delay)
+            given += 1
+        elif out >= wish.per_queue:  # an outcome wakes the queue before they are back
+            ready_at = back_at
+        else:
+            ready_at = _EARLIEST.run(connection, {"host_id": host_id})[0][0] or now
+        _REST.run(connection, {"host_id": host_id, "ready_at": ready_at})
+    return found
+
+
+def _ready(connection: Connection, wish: Wish, now: float) -> list[tuple[int, str, float | None]]:
+    """Return the queues that may have something to give: id, name, and their own delay."""
+    if wish.queue is not None:
+        rows = _ONE.run(connection, {"name": wish.queue, "now": now})
+    else:
+        rows = _READY.run(connection, {"now": now, "most": wish.queues + _PASSED_OVER})
+    return [(host_id, name, own_delay) for host_id, name, own_delay in rows]
+
+
+@cache
+def _handing(dialect: str) -> Prepared:
+    """Return the statement that writes when a queue gave URLs last."""
+    row = {
+        "host_id": _queue_id,
+        "handed_at": bindparam("now"),
+        "blocked_until": literal_column("0.0"),
+    }
+    new = upsert(dialect, queues).inline().values(row)
+    return Prepared(
+        new.on_conflict_do_update(
+            index_elements=["host_id"], set_={"handed_at": new.excluded.handed_at}
+        )
+    )
+
+
+def put_queue(connection: Connection, host_id: int, **changed: float | None) -> None:
+    """Write some columns of a queue's row."""
+    row = {"host_id": host_id, "handed_at": 0.0, "blocked_until": 0.0, **changed}
+    new = upsert(connection.dialect.name, queues).values(row)
+    connection.execute(new.on_conflict_do_update(index_elements=["host_id"], set_=changed))
+
+
+def _queue_again(connection: Connection, now: float, delay: float) -> None:
+    """Queue some of the URLs whose time to be fetched again has come."""
+    rows = _DUE_AGAIN.run(connection, {"now": int(now), "most": _AGAIN_AT_ONCE})
+    if not rows:
+        return
+    moved = {
+        url_id: Transition(host_id, depth, state_reason(state, reason), QUEUED)
+        for url_id, host_id, depth, state, reason, _name in rows
+        if state not in {State.QUEUED, State.HELD}
+    }
+    transitions.move(connection, moved, due=0.0)
+    put_again(connection, dict.fromkeys([row[0] for row in rows]))
+    wake(connection, {row[5] for row in rows}, now, delay)
+
+
+def put_again(connection: Connection, times: Mapping[int, int | None]) -> None:
+    """Write when URLs are to be fetched again, in seconds since 1970; None: never."""
+    rows = [{"url_id": url_id, "metadata": b"", "again_at": at} for url_id, at in times.items()]
+    _putting(connection.dialect.name, "again_at").run_many(connection, rows)
+
+
+def put_metadata(connection: Connection, metadata: Mapping[int, bytes]) -> None:
+    """Write what engines keep with URLs."""
+    rows = [
+        {"url_id": url_id, "metadata": kept, "again_at": None} for url_id, kept in metadata.items()
+    ]
+    _putting(connection.dialect.name, "metadata").run_many(connection, rows)
+
+
+@cache
+def _putting(dialect: str, name: str) -> Prepared:
+    """Return the statement that inserts or changes a column of the schedule."""
+    row: dict[str, BindParameter[object]] = {c.name: bindparam(c.name) for c in schedule.c}
+    new = upsert(dialect, schedule).inline().values(row)
+    set_ = {name: new.excluded[name]}
+    return Prepared(new.on_conflict_do_update(index_elements=["url_id"], set_=set_))
+
+
+def add_metadata(connection: Connection, rows: Sequence[tuple[int, bytes]]) -> None:
+    """Write what engines keep with new URLs: their ids, and the bytes."""
+    insert_rows(connection, schedule, ("url_id", "metadata"), rows)
+
+
+def wake(connection: Connection, names: Iterable[str], now: float, delay: float) -> None:
+    """Let queues give URLs as soon as their pause and their block are over."""
+    rows = list(rows_of(connection, _WAITING, list(names)))
+    for host_id, ready_at, own_delay, handed_at, blocked_until in rows:
+        rested = (handed_at or 0.0) + (delay if own_delay is None else own_delay)
+        gate = max(rested, blocked_until or 0.0)
+        if ready_at > max(gate, now):
+            _REST.run(connection, {"host_id": host_id, "ready_at": gate})
+
+
+def discover(connection: Connection, queue_of: Mapping[int, str]) -> set[int]:
+    """Queue those of some URLs that engines do not know, or have deleted; return their ids.
+
+    Args:
+        connection: in a transaction that holds the write lock alone.
+        queue_of: by the ids of URLs the queues in which they belong now.
+    """
+    if not any(
+        counts.total_of(connection, counts.url(State.HELD, reason))
+        for reason in (UNDISCOVERED, DELETED)
+    ):
+        return set()
+    rows = list(rows_of(connection, _ABSENT, list(queue_of)))
+    moved = {
+        url_id: Transition(host_id, depth, (State.HELD, reason), QUEUED)
+        for url_id, host_id, depth, reason, _name, _url in rows
+    }
+    transitions.move(connection, moved, due=0.0)
+    for url_id, _host_id, _depth, _reason, name, url in rows:
+        if name != queue_of[url_id]:
+            _change_queue(connection, url_id, url, queue_of[url_id])
+    return set(moved)
+
+
+def _change_queue(connection: Connection, url_id: int, url: str, queue: str) -> None:
+    """Move a queued URL to another queue."""
+    new_id = host_ids(connection, [queue])[queue]
+    here = url_rows.c.id == url_id
+    old_id = connection.execute(select(url_rows.c.host_id).where(here)).scalar_one()
+    connection.execute(
+        update(url_rows).where(here).values(host_id=new_id, tail=tail_of(url, queue))
+    )
+    for host_id, more in ((old_id, -1), (new_id, 1)):
+        connection.execute(
+            update(hosts).where(hosts.c.id == host_id).values(pending=hosts.c.pending + more)
+        )
+
+
+def delete(connection: Connection, which: ColumnElement[bool]) -> int:
+    """Delete the URLs that meet a condition, as engines see it; return how many.
+
+    The store keeps what it knows of them: they only are as new when they come again.
+
+    Args:
+        connection: in a transaction that holds the write lock alone.
+        which: a condition on `urls`.
+    """
+    columns = (urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
+    moved = {
+        url_id: Transition(host_id, depth, state_reason(state, reason), (State.HELD, DELETED))
+        for url_id, host_id, depth, state, reason in connection.execute(
+            select(*columns).where(which, PRESENT)
+        )
+    }
+    transitions.move(connection, moved)
+    change_rows(connection, "DELETE FROM frontier_urls WHERE url_id", list(moved))
+    return len(moved)

@@ -1,0 +1,81 @@
+"""Addresses that belong to workers: all hosts on one address are crawled by one worker.
+
+So the pace of an address holds for all processes on a store. The table is made by the first crawl.
+"""
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    select,
+    update,
+)
+
+from canonry.storage.sql.bulk import chunks, rows_of, upsert
+from canonry.storage.sql.schema import hosts
+
+addresses = Table(
+    "addresses",
+    MetaData(),
+    Column("address", Text, primary_key=True, comment="an IP address"),
+    Column("owner", Text, nullable=False, comment="the worker that crawls the hosts on it"),
+)
+_OWNERS = "SELECT address, owner FROM addresses WHERE address"
+
+
+def create_table(connection: Connection) -> None:
+    """Create the table, if it is not there, in a transaction that holds the write lock."""
+    addresses.create(connection, checkfirst=True)
+
+
+def claim(
+    connection: Connection, worker: str, wanted: Collection[str], now: float
+) -> dict[str, str]:
+    """Return the owners of addresses; those that nobody owns, or a dead worker, become ours.
+
+    Args:
+        connection: in a transaction; `Store.leasing` is enough.
+        worker: ours.
+        wanted: the addresses.
+        now: seconds since 1970.
+    """
+    new = upsert(connection.dialect.name, addresses).on_conflict_do_nothing()
+    rows = [{"address": address, "owner": worker} for address in sorted(wanted)]
+    if rows:
+        connection.execute(new, rows)
+    owners = dict(rows_of(connection, _OWNERS, list(wanted)))
+    dead = [
+        owner for owner in set(owners.values()) - {worker} if not _is_alive(connection, owner, now)
+    ]
+    for owner in dead:
+        theirs = sorted(address for address, name in owners.items() if name == owner)
+        give(connection, theirs, owner, worker)
+    return dict(rows_of(connection, _OWNERS, list(wanted))) if dead else owners
+
+
+def _is_alive(connection: Connection, worker: str, now: float) -> bool:
+    """Return True if a worker holds a host; one without any can have nothing under way."""
+    holds = and_(hosts.c.lease_until > now, hosts.c.lease_owner == worker)
+    return bool(connection.scalar(select(exists().where(holds))))
+
+
+def give(connection: Connection, given: Iterable[str], owner: str, to: str) -> None:
+    """Give addresses to another worker, where they still belong to their owner."""
+    rows = [{"one": address} for address in given]
+    if rows:
+        here = (addresses.c.address == bindparam("one"), addresses.c.owner == owner)
+        connection.execute(update(addresses).where(*here).values(owner=to), rows)
+
+
+def release(connection: Connection, workers: Collection[str]) -> None:
+    """Forget what belongs to some workers."""
+    for part in chunks(list(workers)):
+        connection.execute(delete(addresses).where(addresses.c.owner.in_(part)))
