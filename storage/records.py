@@ -15,6 +15,7 @@ FIRST = -1  # the settings put it first
 QUESTION = -2  # its answer decides what a learned rule is worth
 TARGET = -4  # another URL has redirected to it, or it tests a rule: so no rule may hold it
 
+DEEPEST = 32_767  # links from a seed; the store has no larger number, also not of attempts
 LONGEST_WAIT = 86_400.0  # seconds; no URL and no host has to wait longer, whatever its server asks
 
 # Reasons for which people hold URLs, whatever the settings are.

@@ -26,7 +26,7 @@ from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, hosts, url_rows, urls
+from canonry.storage.sql.schema import DIALECTS, State, hosts, queue_order, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 from canonry.storage.sql.url_tails import tail_of
 
@@ -59,13 +59,13 @@ _out = (
 )
 _OUT = Prepared(select(func.count(), func.min(url_rows.c.due)).where(*_out))
 _queued = (urls.c.host_id == _queue_id, urls.c.state == State.QUEUED)
-_NEXT = Prepared(
+_next = (
     select(urls.c.id, urls.c.url, schedule.c.metadata)
     .join_from(urls, schedule, schedule.c.url_id == urls.c.id, isouter=True)
     .where(*_queued, urls.c.due <= bindparam("now"))
-    .order_by(urls.c.priority, urls.c.depth, urls.c.id)
     .limit(bindparam("most"))
 )
+_NEXT = {name: Prepared(_next.order_by(*queue_order(name))) for name in DIALECTS}
 # URLs that are not due yet are out, or wait for a retry: both have a reason, and are in an index.
 _EARLIEST = Prepared(
     select(func.min(url_rows.c.due)).where(
@@ -143,7 +143,8 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         rows = []
         if out < wish.per_queue:
             most = wish.per_queue - out
-            rows = _NEXT.run(connection, {"host_id": host_id, "now": now, "most": most})
+            wanted = {"host_id": host_id, "now": now, "most": most}
+            rows = _NEXT[connection.dialect.name].run(connection, wanted)
         if rows:
             until = now + wish.seconds
             _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])

@@ -7,7 +7,16 @@ from alembic.operations import Operations
 from sqlalchemy import Connection, update
 
 from canonry.storage.facts import read_facts, schema_of
-from canonry.storage.migrations import from_1, from_2, from_3, from_6, from_7, from_10, small_steps
+from canonry.storage.migrations import (
+    from_1,
+    from_2,
+    from_3,
+    from_6,
+    from_7,
+    from_10,
+    from_11,
+    small_steps,
+)
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import VERSION, meta
@@ -25,6 +34,7 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     8: small_steps.from_8,
     9: small_steps.from_9,
     10: from_10.upgrade,
+    11: from_11.upgrade,
 }
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, bindparam, case, update
 
 from canonry.storage.learned.classes import LEARNED, delete_edges
-from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED, Outcome
+from canonry.storage.records import DEEPEST, HOST_BLOCKED, PATTERN_EXCLUDED, Outcome
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.prepared import Prepared
@@ -14,10 +14,12 @@ from canonry.storage.sql.transitions import Transition, state_reason
 
 _ANSWERED = frozenset({State.FETCHED, State.REDIRECTED})
 # Built once: building a statement takes longer than running it.
+_attempts = url_rows.c.attempts
+_one_more = case((_attempts < DEEPEST, _attempts + 1), else_=_attempts)
 _POSTPONE = Prepared(
     update(url_rows)
     .where(url_rows.c.id == bindparam("url_id"))
-    .values(due=bindparam("at"), reason=bindparam("why"), attempts=url_rows.c.attempts + 1)
+    .values(due=bindparam("at"), reason=bindparam("why"), attempts=_one_more)
 )
 # A URL may be held by a learned rule, or by people, while it is fetched; its outcome counts all the
 # same.

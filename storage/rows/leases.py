@@ -4,11 +4,18 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, case, func, or_, select, text, update
 
-from canonry.storage.records import FIRST, LONGEST_WAIT, ORDINARY, LeasedHost, Queued
+from canonry.storage.records import (
+    DEEPEST,
+    FIRST,
+    LONGEST_WAIT,
+    ORDINARY,
+    LeasedHost,
+    Queued,
+)
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, hosts, pages, urls
+from canonry.storage.sql.schema import DIALECTS, State, hosts, pages, queue_order, urls
 
 _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
@@ -21,7 +28,6 @@ _BY_ID = (
 _HAS_WORK = text("pending > 0")  # the condition of the partial index
 _FEW = 1_000  # queued URLs: at most this many are searched for the earliest
 _DEFERRED = 1  # deferred URLs of one host in memory: their targets may be more urgent
-_DEEPEST = (1 << 31) - 1  # no URL is deeper: the largest number of the column
 # Built once: building a statement takes longer than running it. Times after "far" or "longest" are
 # ignored: only a clock that was set back since makes waits and leases that long.
 _mine = hosts.c.lease_owner == bindparam("owner")
@@ -39,15 +45,15 @@ _FIRST_HOSTS = 16  # of a registrable domain; further ones are its crowd, see `_
 _AVAILABLE = Prepared(_available.where(hosts.c.rank < _FIRST_HOSTS))
 _CROWD = Prepared(_available.where(hosts.c.rank >= _FIRST_HOSTS))
 _CROWDED = 4  # one in this many leased hosts may be of the crowd while others wait
-_QUEUE = Prepared(
+_queue = (
     select(*_QUEUED_COLUMNS)
     .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
     .where(urls.c.host_id == bindparam("host"), urls.c.state == State.QUEUED)
     .where(or_(urls.c.due <= bindparam("now"), urls.c.due > bindparam("far")))
     .where(urls.c.depth <= bindparam("level"))
-    .order_by(urls.c.priority, urls.c.depth, urls.c.id)
     .limit(bindparam("most"))
 )
+_QUEUE = {name: Prepared(_queue.order_by(*queue_order(name))) for name in DIALECTS}
 _EARLIEST = Prepared(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
 _EXTEND = Prepared(
     update(hosts)
@@ -98,11 +104,14 @@ def lease(
         more = max(limit - len(host_rows), limit // _CROWDED)
         host_rows += _CROWD.run(connection, {**times, **available, "limit": more})
     level = _level(connection, level_by_level=level_by_level)
+    queue = _QUEUE[connection.dialect.name]
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay, before in host_rows:
         in_memory = loaded.get(name, ())
         wanted = {"host": host_id, "level": level, "most": per_host + len(in_memory)}
-        rows = [Queued(*row) for row in _QUEUE.run(connection, {**times, **wanted})]
+        rows = sorted(
+            [Queued(*row) for row in queue.run(connection, {**times, **wanted})], key=_in_order
+        )
         new = _first(rows, in_memory, per_host)
         again = [one for one in rows if one.url_id in in_memory and one.priority < FIRST]
         if new or in_memory:
@@ -115,6 +124,11 @@ def lease(
             )
     _extend(connection, owner, leased, now + seconds)
     return list(leased.values())
+
+
+def _in_order(url: Queued) -> tuple[int, int, int]:
+    """Return what the URLs of a host are sorted by."""
+    return url.priority, url.depth, url.url_id
 
 
 def _first(rows: Sequence[Queued], loaded: Collection[int], most: int) -> list[Queued]:
@@ -150,7 +164,7 @@ def promoted(
         if state == State.QUEUED and is_due and url.depth <= level:
             queues.setdefault(host, []).append(url)
     for queue in queues.values():
-        queue.sort(key=lambda url: (url.priority, url.depth, url.url_id))
+        queue.sort(key=_in_order)
     return queues
 
 
@@ -202,8 +216,8 @@ def free_host_ids(
 def _level(connection: Connection, *, level_by_level: bool) -> int:
     """Return the greatest depth that may be fetched: level by level, the lowest queued one."""
     if not level_by_level:
-        return _DEEPEST
-    return min((int(depth) for depth, _, _ in counts.read(connection, "levels")), default=_DEEPEST)
+        return DEEPEST
+    return min((int(depth) for depth, _, _ in counts.read(connection, "levels")), default=DEEPEST)
 
 
 def release(connection: Connection, owners: Collection[str]) -> None:

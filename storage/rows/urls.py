@@ -18,6 +18,7 @@ from canonry.storage.learned.classes import (
 )
 from canonry.storage.records import (
     ALIAS,
+    DEEPEST,
     HOST_BLOCKED,
     Admission,
     Candidate,
@@ -136,8 +137,8 @@ def columns_of(
         "host_id": list(map(ids.__getitem__, names)),
         "state": [_QUEUED if reason is None else _HELD for reason in held],
         "reason": held,
-        "depth": depths,
-        "hops": hops,
+        "depth": [min(depth, DEEPEST) for depth in depths],
+        "hops": [min(number, DEEPEST) for number in hops],
         "source_id": sources,
         "priority": priorities,
         "attempts": [0] * len(numbers),

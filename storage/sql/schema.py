@@ -8,6 +8,7 @@ from enum import IntEnum
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Float,
     ForeignKey,
     Index,
@@ -29,7 +30,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 11  # increase it with every change; CONTRIBUTING has the steps
+VERSION = 12  # increase it with every change; CONTRIBUTING has the steps
 
 
 class State(IntEnum):
@@ -42,6 +43,7 @@ class State(IntEnum):
     HELD = 4  # known and not fetched, for the reason in "reason"
 
 
+DIALECTS = ("sqlite", "postgresql")
 metadata = figure_tables.metadata
 
 meta = Table(
@@ -100,30 +102,33 @@ Index("hosts_by_name", hosts.c.name, unique=True).ddl_if(dialect="sqlite")
 # PostgreSQL's B-trees cannot hold long texts. The write lock rules out two rows of one name.
 hash_index(Index("hosts_by_hash", hosts.c.name))
 
+# Wide columns first, and texts at the end: PostgreSQL aligns each, so that less is lost.
 url_rows = Table(
     "url_rows",
     metadata,
     Column("id", RowId, primary_key=True),
+    Column("source_id", BigInteger, comment="the URL on whose page it was first found"),
+    Column("due", Float, nullable=False, comment="queued: not before; else fetched at"),
+    Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("host_id", Integer, ForeignKey("hosts.id"), nullable=False),
+    Column(
+        "depth", SmallInteger, nullable=False, comment="links from a seed, not counting redirects"
+    ),
+    Column("hops", SmallInteger, nullable=False, comment="redirects in a row that led here"),
+    Column("attempts", SmallInteger, nullable=False, comment="fetches that failed so far"),
+    Column(
+        "state", SmallInteger, nullable=False, comment="see State", info={"values": tuple(State)}
+    ),
+    Column(
+        "priority", SmallInteger, nullable=False, comment="a host's URLs with smaller ones go first"
+    ),
+    Column("reason", Words, comment="reason why it is held or failed, or waits"),
+    Column("spelling", Words, comment="as written in the document, if different"),
     Column(
         "tail",
         Text,
         nullable=False,
         comment="its URL after https and the host; a colon goes before it for http; else all of it",
-    ),
-    Column("spelling", Words, comment="as written in the document, if different"),
-    Column("host_id", ForeignKey("hosts.id"), nullable=False),
-    Column(
-        "state", SmallInteger, nullable=False, comment="see State", info={"values": tuple(State)}
-    ),
-    Column("reason", Words, comment="reason why it is held or failed, or waits"),
-    Column("depth", Integer, nullable=False, comment="links from a seed, not counting redirects"),
-    Column("hops", Integer, nullable=False, comment="redirects in a row that led here"),
-    Column("source_id", BigInteger, comment="the URL on whose page it was first found"),
-    Column("attempts", Integer, nullable=False, comment="fetches that failed so far"),
-    Column("due", Float, nullable=False, comment="queued: not before; else fetched at"),
-    Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC"),
-    Column(
-        "priority", SmallInteger, nullable=False, comment="a host's URLs with smaller ones go first"
     ),
 )
 _queued = url_rows.c.state == State.QUEUED
@@ -132,10 +137,9 @@ _in_order: tuple[Column[int], ...] = (
     url_rows.c.priority,
     url_rows.c.depth,
 )
-# SQLite ends every entry of an index with the id: naming it would store it twice.
-partial_index(Index("urls_queue", *_in_order).ddl_if(dialect="sqlite"), _queued)
-_in_order += (url_rows.c.id,)
-partial_index(Index("urls_queue", *_in_order).ddl_if(dialect="postgresql"), _queued)
+# SQLite ends every entry of an index with the id. PostgreSQL keeps equal entries once, with all
+# their places in the table, which are in the order of the ids but for rows that have changed.
+partial_index(Index("urls_queue", *_in_order), _queued)
 # The queued URLs of a host that wait for a retry: few of many.
 partial_index(
     Index("urls_retried", url_rows.c.host_id, url_rows.c.due),
@@ -164,6 +168,16 @@ urls = CreateView(
     "urls",
     metadata=metadata,
 ).table
+
+
+def queue_order(dialect: str) -> tuple[ColumnElement[int], ...]:
+    """Return the order in which a database has the queue of a host in an index.
+
+    PostgreSQL sorts by id only what it finds, so it is not asked to: its rows come in that order,
+    but for those that have changed.
+    """
+    order = (urls.c.priority, urls.c.depth)
+    return order if dialect == "postgresql" else (*order, urls.c.id)
 
 
 keys = Table(

@@ -5,22 +5,23 @@ several steps; the mark says when all are held, so that interrupted steps are fi
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select, text, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, select, text, tuple_
 
 from canonry.storage.records import PATTERN_EXCLUDED
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
 from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks, upsert
-from canonry.storage.sql.schema import State, budgets, hosts, urls
+from canonry.storage.sql.bulk import chunks, next_id, upsert
+from canonry.storage.sql.schema import State, budgets, hosts, queue_order, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.steering.short_steps import STEP, ShortSteps
 
 _HELD = (State.HELD, PATTERN_EXCLUDED)
 _IS_MARKED = text("excluded > 0")
 _HELD_HERE = text("state > 2")  # the condition of the index
+_SORTED = 100_000  # queued URLs of a host on PostgreSQL: so many are sorted in each step
 _LOOKED_AT = 5_000  # queued URLs, for a preview
 
 
@@ -64,7 +65,7 @@ def preview(connection: Connection, pattern: URLPattern, most: int = _LOOKED_AT)
     host_id, queued = connection.execute(found).one_or_none() or (None, 0)
     ever = connection.scalar(select(budgets.c.count).where(budgets.c.key == pattern.key)) or 0
     here = select(urls.c.url).where(urls.c.host_id == host_id, urls.c.state == State.QUEUED)
-    here = here.order_by(urls.c.priority, urls.c.depth, urls.c.id).limit(most)
+    here = here.order_by(*queue_order(connection.dialect.name)).limit(most)
     first = here.subquery()
     may = select(first.c.url).where(first.c.url.contains(pattern.part, autoescape=True))
     held = sum(map(pattern.has, connection.scalars(may)))
@@ -147,7 +148,8 @@ class _Pass:
             parts = chunks([row.id for row in wanted])
             return sum(queue_again(connection, urls.c.id.in_(part)) for part in parts)
         last = rows[-1]
-        self._after = (last.priority, last.depth, last.id)
+        in_order = connection.dialect.name != "postgresql"
+        self._after = (last.priority, last.depth, last.id) if in_order else (last.id,)
         moved = {row.id: Transition(row.host_id, row.depth, QUEUED, _HELD) for row in wanted}
         transitions.move(connection, moved)
         return len(moved)
@@ -161,10 +163,31 @@ class _Pass:
             order: tuple[ColumnElement[int], ...] = (urls.c.id,)
         else:
             query = select(*columns).where(urls.c.host_id == host, urls.c.state == State.QUEUED)
-            order = (urls.c.priority, urls.c.depth, urls.c.id)
+            if connection.dialect.name == "postgresql":
+                return self._next_by_id(connection, host, query)
+            order = queue_order(connection.dialect.name)
         if self._after:
             query = query.where(tuple_(*order) > self._after)
         return [_Found(*row) for row in connection.execute(query.order_by(*order).limit(STEP))]
+
+    def _next_by_id(
+        self, connection: Connection, host: int, query: Select[Any]
+    ) -> Sequence[_Found]:
+        """Return the next queued URLs by id, which no index of PostgreSQL has for a host.
+
+        If the host has few, they are sorted each time; else all URLs are read once, part by part.
+        """
+        after = self._after[0] if self._after else 0
+        last = next_id(connection, url_rows) - 1
+        queued = connection.scalar(select(hosts.c.pending).where(hosts.c.id == host)) or 0
+        part = last if queued <= _SORTED else STEP * (last // queued + 1)
+        while True:
+            end = after + part
+            here = query.where(urls.c.id > after, urls.c.id <= end)
+            rows = connection.execute(here.order_by(urls.c.id).limit(STEP)).all()
+            if rows or end >= last:
+                return [_Found(*row) for row in rows]
+            after = end
 
 
 def _mark_of(connection: Connection, pattern: URLPattern) -> int:
