@@ -27,7 +27,7 @@ SAMPLE ?= 200
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
-	@echo "make test-fast       run the tests that together take under a minute"
+	@echo "make test-fast       run the tests that need no database server and no other process"
 	@echo "make test-frontier   run the tests of the frontier, with an engine in Java if Maven is there"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
 	@echo "make test-all        run the fast tests with every Python from 3.11 to 3.14 on this machine"

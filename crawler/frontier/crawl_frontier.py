@@ -6,9 +6,10 @@ and no URL handed out, before it is committed.
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection
 
 from canonry.canon import Canonical, Canonicalizer, InvalidURL, Policy
 from canonry.canon.pipeline.canonical import Refused
@@ -21,7 +22,7 @@ from canonry.crawler.settings import FrontierSettings
 from canonry.storage import Candidate, Hop, Outcome, Queued, StoreError
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.frontier_tables import create_tables
-from canonry.storage.frontier.queues import KnownURL, QueueFigures
+from canonry.storage.frontier.queues import FrontierURL, QueueFigures
 from canonry.storage.frontier.scheduling import LIMIT, UNDISCOVERED, HandedOut, Wish
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.records import RecordedOutcome
@@ -34,6 +35,7 @@ _FOUND = (
     "JOIN hosts ON hosts.id = host_id WHERE urls.id"
 )
 _DAY = 86_400  # seconds
+_DELETED_AT_ONCE = 20_000  # URLs
 _R = TypeVar("_R")
 
 
@@ -245,8 +247,6 @@ class CrawlFrontier:
     def get(self, wish: Wish, now: float) -> list[HandedOut]:
         """Hand out URLs that are due."""
         with self._store.transaction() as connection:
-            if not queues.is_active(connection):
-                return []
             return scheduling.hand_out(connection, wish, now, self._delay(connection))
 
     def _delay(self, connection: Connection) -> float:
@@ -306,7 +306,7 @@ class CrawlFrontier:
             lambda connection: queues.names(connection, now, start, most, inactive=inactive)
         )
 
-    def known(self, url: str) -> KnownURL | None:
+    def known(self, url: str) -> FrontierURL | None:
         """Return what is known of a URL, in whatever spelling; None if nothing is."""
         try:
             key = self._canonicalizer(url).key
@@ -318,7 +318,7 @@ class CrawlFrontier:
 
     def listed(
         self, queue: str, part: str, start: int, most: int, *, ignore_case: bool
-    ) -> list[KnownURL]:
+    ) -> list[FrontierURL]:
         """Return some URLs of a queue, or of all for "", that contain a text."""
         with self._store.transaction() as connection:
             host_id = queues.id_of(connection, queue) if queue else None
@@ -338,15 +338,28 @@ class CrawlFrontier:
         """Delete a queue, and return how many URLs it had."""
         with self._store.transaction() as connection:
             host_id = queues.id_of(connection, queue)
-            return 0 if host_id is None else queues.delete_queue(connection, host_id)
+            if host_id is None:
+                return 0
+            queues.reset(connection, host_id)
+        return self._delete(urls.c.host_id == host_id)
 
     def purge(self, queue: str, days: int, now: float) -> int:
-        """Delete the URLs of a queue, or of all for "", that came more than some days ago."""
-        with self._store.transaction() as connection:
-            which = urls.c.found_at < now - days * _DAY
-            if queue:
-                which &= urls.c.host_id == _known_queue(connection, queue)
-            return scheduling.delete(connection, which)
+        """Delete the URLs of a queue, or of all for "", that came more than some days ago.
+
+        Raises:
+            UnknownQueueError: if there is no such queue.
+        """
+        which = urls.c.found_at < now - days * _DAY
+        if queue:
+            which &= urls.c.host_id == self._in(partial(_known_queue, queue=queue))
+        return self._delete(which)
+
+    def _delete(self, which: ColumnElement[bool]) -> int:
+        """Delete the URLs that meet a condition, some in each transaction; return how many."""
+        total = 0
+        while number := self._in(partial(scheduling.delete, which=which, most=_DELETED_AT_ONCE)):
+            total += number
+        return total
 
 
 def _known_queue(connection: Connection, queue: str) -> int:

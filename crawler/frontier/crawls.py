@@ -35,7 +35,7 @@ class Group(NamedTuple):
     answered: asyncio.Future[list[bool | None]]
 
 
-class Crawl:
+class OpenCrawl:
     """One crawl, as the event loop sees it."""
 
     def __init__(self, frontier: CrawlFrontier, writer: Writer) -> None:
@@ -117,7 +117,7 @@ class Crawls:
         """
         self._store = store
         self._opener = opener
-        self._opened: dict[str, Crawl] = {}
+        self._opened: dict[str, OpenCrawl] = {}
         self._opening = asyncio.Lock()
         self._turn = 0
 
@@ -133,7 +133,18 @@ class Crawls:
         start = self._turn % len(names)
         return names[start:] + names[:start]
 
-    async def of(self, name: str) -> Crawl:
+    async def find(self, name: str) -> OpenCrawl | None:
+        """Return a crawl that is there; None if nobody has put anything in it.
+
+        Raises:
+            StoreError: if its store cannot be used.
+        """
+        name = name or DEFAULT
+        if name in self._opened or name in await self.names():
+            return await self.of(name)
+        return None
+
+    async def of(self, name: str) -> OpenCrawl:
         """Return a crawl; open its store, or create it.
 
         Raises:
@@ -150,7 +161,7 @@ class Crawls:
                 except BaseException:
                     writer.close()
                     raise
-                self._opened[name] = Crawl(frontier, writer)
+                self._opened[name] = OpenCrawl(frontier, writer)
         return self._opened[name]
 
     async def delete(self, name: str) -> None:

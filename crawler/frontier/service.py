@@ -11,18 +11,18 @@ import grpc
 
 from canonry.crawler.frontier import messages
 from canonry.crawler.frontier.crawl_frontier import UnknownQueueError
-from canonry.crawler.frontier.crawls import Crawl, Crawls, NotWrittenError
+from canonry.crawler.frontier.crawls import Crawls, NotWrittenError
 from canonry.crawler.frontier.messages import FAIL, OK, SKIPPED, Message
 from canonry.crawler.frontier.reports import Item
 from canonry.storage import State, StoreError
 from canonry.storage.frontier.crawl_stores import DEFAULT
-from canonry.storage.frontier.queues import KnownURL
+from canonry.storage.frontier.queues import FrontierURL
 from canonry.storage.frontier.scheduling import Wish
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _SECONDS_OUT = 30  # that URLs are out, if the client does not say
 _MOST_QUEUES = 10_000  # of one call
-_MOST_OF_QUEUE = 10_000  # URLs
+_MOST_OF_QUEUE = 10_000  # URLs of one call
 _PAGE = 100  # results, if the client does not say how many
 _URLS_WAITING, _BATCHES_WAITING = 10_000, 100  # messages of a stream that are not acknowledged
 _LISTED_AT_ONCE = 1_000
@@ -56,9 +56,13 @@ class Service:
             request.delay_requestable or _SECONDS_OUT,
             request.key or None,
         )
+        if not await self._is_active():
+            return
         names = await self._crawls.in_turn() if any_crawl else [request.crawlID or DEFAULT]
         for name in names:
-            crawl = await self._crawls.of(name)
+            crawl = await self._crawls.find(name)
+            if crawl is None:
+                return
             found = await crawl.call(crawl.frontier.get, wish, time.time())
             for one in found:
                 yield messages.with_metadata(one.metadata, one.url, one.queue, name)
@@ -144,28 +148,30 @@ class Service:
 
     async def SetCrawlLimit(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Limit how many URLs a queue may have."""
-        crawl = await self._crawls.of(request.crawlID)
+        if (crawl := await self._crawls.find(request.crawlID)) is None:
+            raise UnknownQueueError(f"there is no crawl {request.crawlID!r}")
         await crawl.call(crawl.frontier.set_limit, request.key, request.limit, time.time())
         return messages.Empty()
 
     async def SetActive(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Hand out URLs of all crawls, or of none."""
-        for crawl in await self._all():
-            await crawl.call(partial(crawl.frontier.set_active, active=request.state))
+        first = await self._crawls.of(DEFAULT)
+        await first.call(partial(first.frontier.set_active, active=request.state))
         return messages.Empty()
 
     async def GetActive(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Return whether URLs are handed out."""
-        crawl = await self._crawls.of(DEFAULT)
-        return messages.Boolean(state=await crawl.call(crawl.frontier.is_active))
+        return messages.Boolean(state=await self._is_active())
 
-    async def _all(self) -> list[Crawl]:
-        return [await self._crawls.of(name) for name in await self._crawls.names()]
+    async def _is_active(self) -> bool:
+        first = await self._crawls.of(DEFAULT)
+        return await first.call(first.frontier.is_active)
 
     async def GetStats(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Return the numbers of a queue, or of a crawl."""
         name = request.crawlID or DEFAULT
-        crawl = await self._crawls.of(name)
+        if (crawl := await self._crawls.find(name)) is None:
+            return messages.Stats(crawlID=name)
         found = await crawl.call(crawl.frontier.figures, request.key, time.time())
         return messages.Stats(
             size=found.queued,
@@ -178,7 +184,8 @@ class Service:
     async def ListQueues(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Return names of queues."""
         name = request.crawlID or DEFAULT
-        crawl = await self._crawls.of(name)
+        if (crawl := await self._crawls.find(name)) is None:
+            return messages.QueueList(crawlID=name)
         size = request.size or _PAGE
         found, total = await crawl.call(
             partial(crawl.frontier.names, inactive=request.include_inactive),
@@ -199,8 +206,8 @@ class Service:
     async def GetURLStatus(self, request: Message, context: _Context) -> Message:  # noqa: N802
         """Return what is known of a URL, in whatever spelling."""
         name = request.crawlID or DEFAULT
-        crawl = await self._crawls.of(name)
-        found = await crawl.call(crawl.frontier.known, request.url)
+        crawl = await self._crawls.find(name)
+        found = None if crawl is None else await crawl.call(crawl.frontier.known, request.url)
         if found is not None and request.key in {"", found.queue}:
             return _as_item(found, name)
         return await context.abort(grpc.StatusCode.NOT_FOUND, "the frontier has no such URL")
@@ -208,9 +215,9 @@ class Service:
     async def ListURLs(self, request: Message, context: _Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
         """Stream what is known of some URLs."""
         name = request.crawlID or DEFAULT
-        crawl = await self._crawls.of(name)
+        crawl = await self._crawls.find(name)
         left, start = request.size or _PAGE, request.start
-        while left:
+        while left and crawl is not None:
             most = min(left, _LISTED_AT_ONCE)
             found = await crawl.call(
                 partial(crawl.frontier.listed, ignore_case=request.ignoreCase),
@@ -224,28 +231,30 @@ class Service:
 
     async def CountURLs(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Return how many URLs there are."""
-        crawl = await self._crawls.of(request.crawlID)
+        if (crawl := await self._crawls.find(request.crawlID)) is None:
+            return messages.Long()
         count = partial(crawl.frontier.count, ignore_case=request.ignoreCase)
         return messages.Long(value=await crawl.call(count, request.key, request.filter))
 
     async def DeleteQueue(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Delete a queue."""
-        crawl = await self._crawls.of(request.crawlID)
+        if (crawl := await self._crawls.find(request.crawlID)) is None:
+            return messages.Long()
         return messages.Long(value=await crawl.call(crawl.frontier.delete_queue, request.key))
 
     async def DeleteCrawl(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Delete a crawl with its store."""
         name = request.value or DEFAULT
-        if name not in await self._crawls.names():
+        if (crawl := await self._crawls.find(name)) is None:
             return messages.Long()
-        crawl = await self._crawls.of(name)
         number = await crawl.call(partial(crawl.frontier.count, "", "", ignore_case=False))
         await self._crawls.delete(name)
         return messages.Long(value=number)
 
     async def PurgeURLs(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
         """Delete old URLs."""
-        crawl = await self._crawls.of(request.crawlID)
+        if (crawl := await self._crawls.find(request.crawlID)) is None:
+            return messages.Long()
         number = await crawl.call(crawl.frontier.purge, request.key, request.days, time.time())
         return messages.Long(value=number)
 
@@ -359,7 +368,7 @@ async def _statuses(answered: Awaitable[list[bool | None]], number: int) -> list
     return [OK if answer else SKIPPED for answer in answers]
 
 
-def _as_item(known: KnownURL, crawl: str) -> Message:
+def _as_item(known: FrontierURL, crawl: str) -> Message:
     """Return what is known of a URL, as a message."""
     again_at = known.again_at or 0
     if known.state is State.QUEUED:

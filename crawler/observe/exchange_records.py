@@ -35,12 +35,12 @@ def payload_digest(body: bytes) -> bytes:
     return sha1(body, usedforsecurity=False).digest()
 
 
-def _named(digest: bytes) -> str:
+def named(digest: bytes) -> str:
     """Return a digest as it is written in records."""
     return f"sha1:{b32encode(digest).decode()}"
 
 
-_EMPTY = _named(payload_digest(b""))
+_EMPTY = named(payload_digest(b""))
 
 
 def records_of(
@@ -65,7 +65,7 @@ def records_of(
         ("WARC-Record-ID", number),
         ("WARC-Target-URI", url),
         ("WARC-Date", date),
-        ("WARC-Payload-Digest", _named(digest)),
+        ("WARC-Payload-Digest", named(digest)),
     ]
     if before:
         about += [
@@ -127,7 +127,7 @@ def _record(
     every = [
         ("WARC-Type", kind),
         *about,
-        ("WARC-Block-Digest", _named(block.digest())),
+        ("WARC-Block-Digest", named(block.digest())),
         ("Content-Type", f"application/http; msgtype={of}"),
         ("Content-Length", str(len(head.headers_buff) + len(body))),
     ]

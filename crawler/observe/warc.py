@@ -1,4 +1,4 @@
-"""WARC files (ISO 28500) with every request and response of a crawl.
+"""WARC files (ISO 28500) with every request and response of a crawl, each with its index.
 
 The client returns decoded bodies. So headers that describe the transfer get the prefix
 ``X-Crawler-``, as at Common Crawl, and ``Content-Length`` is the length of the decoded body.
@@ -17,9 +17,11 @@ from canonry.canon import redact
 from canonry.crawler.compression import GzipMembers
 from canonry.crawler.fetch.response import Get, Response
 from canonry.crawler.files.output import sync_folder
+from canonry.crawler.observe.cdxj import CdxjIndex
 from canonry.crawler.observe.exchange_records import (
     VERSION,
     Written,
+    named,
     payload_digest,
     records_of,
 )
@@ -28,7 +30,8 @@ from canonry.extras import require
 from canonry.storage import StoreError
 
 _SPECIFICATION = "https://iipc.github.io/warc-specifications/specifications/warc-format"
-_LARGEST = 1 << 30  # bytes; after that, the next file begins
+# After so many bytes, or responses, the next file begins.
+_LARGEST, _MOST_RECORDS = 1 << 30, 200_000
 _GATHERED = 0.003  # seconds for which responses wait for others
 _REMEMBERED = 100_000  # digests kept to recognize repeated bodies
 
@@ -146,10 +149,14 @@ class WarcArchive:
         self._written[digest] = before or Written(redact(response.url), date)
         while len(self._written) > _REMEMBERED:
             self._written.popitem(last=False)
-        for record in records_of(self._writer, response, digest, date, before):
-            self._writer.write_record(record)
         assert self._file is not None  # noqa: S101 - it was opened above
-        if self._file.tell() > _LARGEST:
+        answer, request = records_of(self._writer, response, digest, date, before)
+        offset = self._file.tell()
+        self._writer.write_record(answer)
+        place = (offset, self._file.tell() - offset)
+        self._index.add(response, named(digest), date, place, revisit=before is not None)
+        self._writer.write_record(request)
+        if self._file.tell() > _LARGEST or len(self._index) >= _MOST_RECORDS:
             self._end_file()
 
     def _begin_file(self) -> None:
@@ -160,6 +167,7 @@ class WarcArchive:
             return
         self._number += 1
         self._name = f"canonry-{self._began}-{self._number:05}.warc.gz"
+        self._index = CdxjIndex(self._name)
         self._file = (self._folder / f"{self._name}.open").open("xb")
         # warcio's own gzip takes four times as long, for files that are a sixth smaller.
         self._writer = WARCWriter(GzipMembers(self._file), gzip=False, warc_version=VERSION)
@@ -177,6 +185,7 @@ class WarcArchive:
             os.fsync(self._file.fileno())
             self._file.close()
             self._file = None
+            self._index.write(self._folder)
             (self._folder / f"{self._name}.open").rename(self._folder / self._name)
             sync_folder(self._folder)
             sync_folder(self._folder.parent)  # the folder itself may be new

@@ -11,7 +11,6 @@ from canonry.storage.frontier.scheduling import (
     IN_FLIGHT,
     LIMIT,
     PRESENT,
-    delete,
     put_queue,
     wake,
 )
@@ -35,7 +34,7 @@ class QueueFigures(NamedTuple):
     active_queues: int  # that have queued URLs
 
 
-class KnownURL(NamedTuple):
+class FrontierURL(NamedTuple):
     """What a frontier knows of a URL."""
 
     url: str
@@ -192,14 +191,13 @@ def figures(connection: Connection, now: float, host_id: int | None = None) -> Q
     return QueueFigures(states["queued"], in_flight, completed, all_queues, active)
 
 
-def delete_queue(connection: Connection, host_id: int) -> int:
-    """Delete a queue's URLs and what was set for it; return how many URLs."""
+def reset(connection: Connection, host_id: int) -> None:
+    """Forget what was set for a queue."""
     connection.execute(delete_rows(queues).where(queues.c.host_id == host_id))
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(delay=None))
-    return delete(connection, urls.c.host_id == host_id)
 
 
-def known(connection: Connection, url_id: int) -> KnownURL | None:
+def known(connection: Connection, url_id: int) -> FrontierURL | None:
     """Return what is known of a URL."""
     row = connection.execute(_known().where(urls.c.id == url_id, PRESENT)).one_or_none()
     return None if row is None else _as_known(row)
@@ -213,7 +211,7 @@ def listed(
     most: int,
     *,
     ignore_case: bool,
-) -> list[KnownURL]:
+) -> list[FrontierURL]:
     """Return some URLs, in the order in which they came.
 
     Args:
@@ -259,6 +257,6 @@ def _known() -> Any:  # noqa: ANN401 - a SELECT of seven columns
     )
 
 
-def _as_known(row: Any) -> KnownURL:  # noqa: ANN401 - as above
+def _as_known(row: Any) -> FrontierURL:  # noqa: ANN401 - as above
     url, queue, state, due, again_at, found_at, metadata = row
-    return KnownURL(url, queue, State(state), due, again_at, found_at, bytes(metadata or b""))
+    return FrontierURL(url, queue, State(state), due, again_at, found_at, bytes(metadata or b""))

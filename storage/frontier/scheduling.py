@@ -35,6 +35,8 @@ UNDISCOVERED = "undiscovered"  # the reason of targets that no engine has given 
 DELETED = "deleted"  # the reason of URLs that an engine has deleted; both are new when they come
 LIMIT = "queue-limit"  # the reason of URLs beyond what their queue may have
 _AGAIN_AT_ONCE = 1_000  # URLs that are queued again in one transaction
+_MOST_AT_ONCE = 10_000  # URLs that one call hands out, but for those of its last queue
+_LONGEST_SLEEP = 3_600.0  # seconds of a queue that waits: people and rules may release its URLs
 _PASSED_OVER = 64  # queues without a due URL that one call looks at, beyond those that it wants
 
 _queue_id: BindParameter[int] = bindparam("host_id")
@@ -137,7 +139,7 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
     found: list[HandedOut] = []
     given = 0
     for host_id, name, own_delay in _ready(connection, wish, now):
-        if given == wish.queues:
+        if given == wish.queues or len(found) >= _MOST_AT_ONCE:
             break
         out, back_at = _OUT.run(connection, {"host_id": host_id, "now": now})[0]
         rows = []
@@ -155,7 +157,8 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         elif out >= wish.per_queue:  # an outcome wakes the queue before they are back
             ready_at = back_at
         else:
-            ready_at = _EARLIEST.run(connection, {"host_id": host_id})[0][0] or now
+            earliest = _EARLIEST.run(connection, {"host_id": host_id})[0][0]
+            ready_at = min(earliest or now, now + _LONGEST_SLEEP)
         _REST.run(connection, {"host_id": host_id, "ready_at": ready_at})
     return found
 
@@ -283,20 +286,21 @@ def _change_queue(connection: Connection, url_id: int, url: str, queue: str) -> 
         )
 
 
-def delete(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Delete the URLs that meet a condition, as engines see it; return how many.
+def delete(connection: Connection, which: ColumnElement[bool], most: int = 1 << 30) -> int:
+    """Delete URLs that meet a condition, as engines see it; return how many.
 
     The store keeps what it knows of them: they only are as new when they come again.
 
     Args:
         connection: in a transaction that holds the write lock alone.
         which: a condition on `urls`.
+        most: how many at most.
     """
     columns = (urls.c.id, urls.c.host_id, urls.c.depth, urls.c.state, urls.c.reason)
     moved = {
         url_id: Transition(host_id, depth, state_reason(state, reason), (State.HELD, DELETED))
         for url_id, host_id, depth, state, reason in connection.execute(
-            select(*columns).where(which, PRESENT)
+            select(*columns).where(which, PRESENT).limit(most)
         )
     }
     transitions.move(connection, moved)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 from sqlalchemy.engine.interfaces import ReflectedIndex
 from support.databases import url_of
 from support.stores import admit, assert_counts_are_right, lease, open_store
@@ -213,6 +213,30 @@ def test_rules_of_schema_10_keep_their_counts_and_their_evidence(tmp_path: Path)
         counted = evidence[rule.rewrite].tally
         assert (counted.same, counted.different) == (rule.agree, rule.disagree)
         assert counted.own_word == rule.moved
+
+
+def test_what_is_deeper_than_schema_12_can_say_is_as_deep_as_that(tmp_path: Path) -> None:
+    make(tmp_path, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("canonry.storage.migrations.upgrades.VERSION", 11)
+        migrations.upgrade(url_of(tmp_path), lambda _message: None)
+    engine = open_engine(url_of(tmp_path))
+    with engine.begin() as connection:
+        queued = "SELECT id FROM url_rows WHERE state = 0 ORDER BY id"
+        first, second = connection.exec_driver_sql(queued).scalars().all()
+        connection.exec_driver_sql("DELETE FROM counts WHERE kind = 'levels'")
+        for url_id, depth in ((first, 40_000), (second, 50_000)):
+            given = {"id": url_id, "depth": depth, "name": str(depth)}
+            change = "UPDATE url_rows SET depth = :depth, attempts = 70000 WHERE id = :id"
+            connection.execute(text(change), given)
+            new = "INSERT INTO counts (kind, name, reason, count) VALUES ('levels', :name, '', 1)"
+            connection.execute(text(new), given)
+    engine.dispose()
+    migrations.upgrade(url_of(tmp_path), lambda _message: None)
+    with report.reading(url_of(tmp_path)) as connection:
+        assert_counts_are_right(connection)
+        rows = connection.exec_driver_sql("SELECT depth, attempts FROM urls WHERE state = 0")
+        assert [tuple(row) for row in rows] == [(32_767, 32_767)] * 2
 
 
 _WITH_ANOTHER_SCHEMA = """

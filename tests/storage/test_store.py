@@ -174,6 +174,16 @@ def test_rows_in_memory_are_not_leased_again(tmp_path: Path) -> None:
     store.close()
 
 
+def test_depths_end_where_the_column_does(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://a.example/deep"], depth=1 << 40)
+    [host] = lease(store, level_by_level=True)
+    assert [url.depth for url in host.urls] == [32_767]
+    with store.transaction() as connection:
+        assert_counts_are_right(connection)
+    store.close()
+
+
 def test_level_by_level_leases_only_the_lowest_depth(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/deep"], depth=2)

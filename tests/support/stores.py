@@ -130,7 +130,8 @@ def assert_counts_are_right(connection: Connection) -> None:
         return {tuple(row[:-1]): row[-1] for row in connection.exec_driver_sql(sql) if row[-1]}
 
     kept = "SELECT name, reason, count FROM counts WHERE kind = '{}'"
-    states = counted("SELECT state, coalesce(reason, ''), count(*) FROM urls GROUP BY 1, 2")
+    reason = "CASE WHEN state = 0 THEN '' ELSE coalesce(reason, '') END"  # why it waits is no count
+    states = counted(f"SELECT state, {reason}, count(*) FROM urls GROUP BY 1, 2")  # noqa: S608 - ours
     assert counted(kept.format("urls")) == {
         (State(state).name.lower(), reason): n for (state, reason), n in states.items()
     }

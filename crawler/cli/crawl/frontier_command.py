@@ -68,20 +68,20 @@ def frontier(
     and loses nothing.
     """
     require("frontier", "canonry frontier")
-    from canonry.crawler.frontier.server import Keys, Place, is_local, serve  # noqa: PLC0415
+    from canonry.crawler.frontier import frontier_server as server  # noqa: PLC0415 - loads grpc
 
     certificate, key, authority = tls["tls_cert"], tls["tls_key"], tls["tls_ca"]
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-cert and --tls-key go together.")
     if authority is not None and certificate is None:
         raise click.UsageError("--tls-ca needs --tls-cert and --tls-key.")
-    keys = None if certificate is None else Keys(certificate, key, authority)
-    place = Place(host, port, token_of(token, token_file), keys)
-    if not is_local(place) and place.token is None and authority is None:
+    keys = None if certificate is None else server.TLSFiles(certificate, key, authority)
+    place = server.FrontierPlace(host, port, token_of(token, token_file), keys)
+    if not server.is_local(place) and place.token is None and authority is None:
         raise click.UsageError(
             f"Other machines can reach {host}: give --token-file FILE, or --tls-ca FILE."
         )
     settings = load(config, {}).frontier
     seeds = read_seed_lists(seed_lists)
-    serve(store, place, policy, settings, render.notify, learns=learn, seeds=seeds)
+    server.serve(store, place, policy, settings, render.notify, learns=learn, seeds=seeds)
     return 0

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.databases import url_of
+from support.stores import assert_counts_are_right
 
 from canonry.crawler.frontier.crawl_frontier import CrawlFrontier, UnknownQueueError
 from canonry.crawler.frontier.reports import Item
@@ -15,7 +16,7 @@ from canonry.crawler.settings import load
 from canonry.storage import State
 from canonry.storage.frontier.scheduling import Wish
 from canonry.storage.reading import report
-from canonry.storage.steering import blocked_hosts
+from canonry.storage.steering import blocked_hosts, releases
 from canonry.storage.steering.short_steps import ShortSteps
 
 pytestmark = pytest.mark.every_database
@@ -68,6 +69,8 @@ def frontier(database: str, tmp_path: Path) -> Iterator[Frontier]:
     made = Frontier(url_of(tmp_path))
     yield made
     made.own.close()
+    with report.reading(made.store) as connection:
+        assert_counts_are_right(connection)
 
 
 def test_spellings_of_one_resource_are_one_url(frontier: Frontier) -> None:
@@ -317,14 +320,21 @@ def test_old_urls_are_purged(frontier: Frontier) -> None:
     assert frontier.get() == [_A + "new"]
 
 
-def test_an_inactive_frontier_takes_urls_and_gives_none(frontier: Frontier) -> None:
+def test_whether_it_is_active_survives_a_restart(frontier: Frontier) -> None:
+    assert frontier.own.is_active()
+    frontier.own.set_active(active=False)
     frontier.own.set_active(active=False)
     frontier.reopen()
     assert not frontier.own.is_active()
-    assert frontier.put(_A) == [True]
-    assert frontier.get() == []
     frontier.own.set_active(active=True)
-    assert frontier.get() == [_A]
+    assert frontier.own.is_active()
+
+
+def test_one_call_gets_a_bounded_number_of_urls(frontier: Frontier) -> None:
+    for queue in range(4):
+        frontier.put(*(f"http://h{queue}.example/{n}" for n in range(6_000)))
+    assert len(frontier.get(per_queue=1 << 20, queues=1 << 20)) == 12_000
+    assert len(frontier.get(per_queue=1 << 20, queues=1 << 20)) == 12_000
 
 
 def test_queues_are_listed_in_pages(frontier: Frontier) -> None:
@@ -365,6 +375,19 @@ def test_a_url_is_known_in_any_spelling(frontier: Frontier) -> None:
     assert (known.state, known.again_at, known.metadata) == (State.FETCHED, int(NOW) + 60, b"r")
     assert frontier.own.known("http://a.example/2") is None
     assert frontier.own.known("http://[") is None
+
+
+def test_what_people_release_is_handed_out_though_the_queue_waits(frontier: Frontier) -> None:
+    frontier.put(_A + "1", _A + "2")
+    frontier.get()
+    frontier.report(_A + "1", {"error.cause": "x"}, again_at=frontier.now + 86_400 * 30)
+    frontier.report(_A + "2", {"error.cause": "x"})
+    frontier.now += 2
+    assert frontier.get() == []
+    with ShortSteps(frontier.store) as opened:
+        assert releases.release(opened, releases.Refusal("failed", "engine: x")) == 1
+    frontier.now += 3_600
+    assert frontier.get() == [_A + "2"]
 
 
 def test_people_block_a_queue_as_they_block_a_host(frontier: Frontier) -> None:

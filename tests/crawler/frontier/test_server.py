@@ -101,7 +101,7 @@ def test_any_crawl_gets_its_turn(tmp_path: Path) -> None:
 
 def test_a_name_that_is_too_long_is_an_error_and_nothing_else_fails(shared: Client) -> None:
     with pytest.raises(grpc.RpcError, match="longer than") as error:
-        shared("GetStats", crawlID="x" * 100)
+        shared("SetDelay", key="a.example", crawlID="x" * 100)
     assert _status(error) is grpc.StatusCode.UNAVAILABLE
     assert shared("GetStats").crawlID == "DEFAULT"
 
@@ -146,9 +146,25 @@ def test_nothing_is_handed_out_while_inactive(tmp_path: Path) -> None:
         client.discover(_A)
         client("SetActive", state=False)
         assert not client("GetActive").state
-        assert client.get() == []
+        assert client.discover(_A, crawlID="later") == ["OK"]
+        assert client.get() == client.get(crawlID="later") == []
         client("SetActive", state=True)
-        assert client.get() == [_A]
+        assert client.get() == client.get(crawlID="later") == [_A]
+
+
+def test_questions_about_a_crawl_that_is_not_there_do_not_make_it(tmp_path: Path) -> None:
+    with frontiers.serving(tmp_path) as client:
+        where = {"crawlID": "typo"}
+        assert client("GetStats", **where).crawlID == "typo"
+        assert client("ListQueues", **where).total == client("CountURLs", **where).value == 0
+        assert client.get(**where) == list(client("ListURLs", **where)) == []
+        assert client("DeleteQueue", key="a", **where).value == 0
+        assert client("PurgeURLs", days=1, **where).value == 0
+        with pytest.raises(grpc.RpcError) as error:
+            client("GetURLStatus", url=_A, **where)
+        assert _status(error) is grpc.StatusCode.NOT_FOUND
+        assert list(client("ListCrawls").values) == ["DEFAULT"]
+    assert [one.name for one in tmp_path.iterdir() if "crawls" in one.name] == []
 
 
 def test_no_two_clients_get_one_url_nor_one_queue_within_its_delay(tmp_path: Path) -> None:

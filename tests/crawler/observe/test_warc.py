@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+import surt
+from cdxj_indexer.main import CDXJIndexer
 from click.testing import CliRunner
 from fastwarc import ArchiveIterator, WarcRecordType
 from support.disks import Disk
@@ -81,7 +84,7 @@ def test_other_libraries_read_every_request_and_response(tmp_path: Path) -> None
     with from_thread(raw_server(site)) as raw:
         done = run_command(*words(raw, "--warc", "kept", "--json"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    [path] = (tmp_path / "kept").iterdir()
+    [path] = (tmp_path / "kept").glob("*.warc.gz")
     assert path.name.endswith("-00001.warc.gz")
     found = records(tmp_path / "kept")
     kinds = Counter(record["type"] for record in found)
@@ -120,12 +123,54 @@ def test_other_libraries_read_every_request_and_response(tmp_path: Path) -> None
     assert len(urls) == 7, "and our own dedup reads it"
 
 
+def test_the_index_says_where_each_answer_is(tmp_path: Path) -> None:
+    with from_thread(raw_server(site)) as raw:
+        run_command(*words(raw, "--warc", "kept"), folder=tmp_path)
+    [path] = (tmp_path / "kept").glob("*.cdxj")
+    [warc] = (tmp_path / "kept").glob("*.warc.gz")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(lines)
+    assert len(lines) == 7
+    data = warc.read_bytes()
+    for line in lines:
+        key, _time, text = line.split(" ", 2)
+        about = json.loads(text)
+        assert key == surt.surt(about["url"])
+        assert about["filename"] == warc.name
+        start = int(about["offset"])
+        [record] = ArchiveIterator(BytesIO(data[start : start + int(about["length"])]))
+        assert record.headers["WARC-Target-URI"] == about["url"]
+        assert record.headers["WARC-Payload-Digest"] == f"sha1:{about['digest']}"
+        assert str(record.http_headers.status_code) == about["status"]
+        assert (record.record_type == WarcRecordType.revisit) == (
+            about.get("mime") == "warc/revisit"
+        )
+
+
+def test_another_indexer_says_the_same(tmp_path: Path) -> None:
+    with from_thread(raw_server(site)) as raw:
+        run_command(*words(raw, "--warc", "kept"), folder=tmp_path)
+    [path] = (tmp_path / "kept").glob("*.cdxj")
+    [warc] = (tmp_path / "kept").glob("*.warc.gz")
+    theirs = StringIO()
+    CDXJIndexer(theirs, [str(warc)], sort=True).process_all()
+
+    def told(line: str) -> tuple[str, str, dict[str, str]]:
+        key, time, text = line.split(" ", 2)
+        about = json.loads(text)
+        about["digest"] = about["digest"].removeprefix("sha1:")
+        return key, time, about
+
+    ours = [told(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert ours == [told(line) for line in theirs.getvalue().splitlines()]
+
+
 def test_secrets_are_not_written(tmp_path: Path) -> None:
     with from_thread(raw_server(site)) as raw:
         given = words(raw, "--warc", "kept", "--max-pages", "1")
         given[1] = "http://user:secret@h.example/"
         run_command(*given, folder=tmp_path)
-    [path] = (tmp_path / "kept").iterdir()
+    [path] = (tmp_path / "kept").glob("*.warc.gz")
     text = gzip.decompress(path.read_bytes())
     assert b"user" in text
     assert b"secret" not in text
@@ -177,7 +222,7 @@ def test_a_body_that_was_not_read_is_marked_as_cut(tmp_path: Path) -> None:
         more = ["--warc", str(tmp_path / "w"), "--store", f"sqlite:///{tmp_path / 's.db'}"]
         more += ["--only-types", "html", "--header", "X-Api-Key: s3cret"]
         assert CliRunner().invoke(main, words(raw, *more)).exit_code == 0
-    [file] = (tmp_path / "w").iterdir()
+    [file] = (tmp_path / "w").glob("*.warc.gz*")
     content = gzip.decompress(file.read_bytes())
     assert b"s3cret" not in content
     assert any(b"X-Api-Key: s3cret" in head for head in raw.heads)
@@ -250,4 +295,4 @@ def test_a_whole_file_outlives_a_loss_of_power(
         "response",
         "request",
     ]
-    assert [file.suffix for file in (tmp_path / "w").iterdir()] == [".gz"]
+    assert sorted(file.suffix for file in (tmp_path / "w").iterdir()) == [".cdxj", ".gz"]

@@ -16,7 +16,7 @@ import numpy as np  # noqa: F401 - once it is loaded, small batches take the fil
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.frontier.crawl_frontier import CrawlFrontier
-from canonry.crawler.frontier.crawls import Crawl, Crawls
+from canonry.crawler.frontier.crawls import Crawls, OpenCrawl
 from canonry.crawler.frontier.reports import Item, names_of
 from canonry.crawler.frontier.service import Service, handlers
 from canonry.crawler.opening import policy_for
@@ -32,7 +32,7 @@ _SECONDS_TO_END = 5.0  # for calls in progress
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Keys(NamedTuple):
+class TLSFiles(NamedTuple):
     """What the server needs for TLS: names of PEM files."""
 
     certificate: str
@@ -40,18 +40,18 @@ class Keys(NamedTuple):
     authority: str | None  # of clients; None asks them for no certificate
 
 
-class Place(NamedTuple):
+class FrontierPlace(NamedTuple):
     """Where the server listens, and whom it answers."""
 
     host: str
     port: int  # 0: any that is free
     token: str | None = None  # that each call has to bring; None: no token is needed
-    tls: Keys | None = None
+    tls: TLSFiles | None = None
 
 
 def serve(
     store: str,
-    place: Place,
+    place: FrontierPlace,
     policy: str | None,
     settings: FrontierSettings,
     notify: Callable[[str], None],
@@ -99,7 +99,7 @@ def _opener(
 async def _serve(
     store: str,
     crawls: Crawls,
-    place: Place,
+    place: FrontierPlace,
     names: frozenset[str],
     seeds: Iterable[ListedSeed | Cut],
     notify: Callable[[str], None],
@@ -123,7 +123,7 @@ async def _serve(
 
 
 async def _put_seeds(
-    crawl: Crawl, seeds: Iterable[ListedSeed | Cut], notify: Callable[[str], None]
+    crawl: OpenCrawl, seeds: Iterable[ListedSeed | Cut], notify: Callable[[str], None]
 ) -> None:
     """Put seeds, and say how many were new; what is no URL is told with its place, and skipped."""
     became: Counter[bool | None] = Counter()
@@ -145,7 +145,7 @@ async def _put_seeds(
         )
 
 
-def _opened(place: Place) -> tuple["grpc.aio.Server", int]:
+def _opened(place: FrontierPlace) -> tuple["grpc.aio.Server", int]:
     """Return a server that has its port, and the port."""
     interceptors = [] if place.token is None else [_TokenCheck(place.token)]
     server = grpc.aio.server(
@@ -168,7 +168,7 @@ def _opened(place: Place) -> tuple["grpc.aio.Server", int]:
     return server, port
 
 
-def _credentials(tls: Keys) -> grpc.ServerCredentials:
+def _credentials(tls: TLSFiles) -> grpc.ServerCredentials:
     key, certificate = _read(tls.key), _read(tls.certificate)
     authority = None if tls.authority is None else _read(tls.authority)
     return grpc.ssl_server_credentials(
@@ -185,7 +185,7 @@ def _read(file: str) -> bytes:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
 
 
-def is_local(place: Place) -> bool:
+def is_local(place: FrontierPlace) -> bool:
     """Return True if only this machine can reach the server."""
     return place.host in _LOOPBACK
 
