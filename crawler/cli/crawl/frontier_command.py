@@ -19,8 +19,8 @@ _LAST_PORT = 65_535
 
 @described(
     "canonry frontier --store crawl.db --seeds seeds.txt",
-    "canonry frontier --store postgresql://crawler@db.example/canonry --host 0.0.0.0 "
-    "--tls-cert server.pem --tls-key server-key.pem --tls-ca clients.pem",
+    "canonry frontier --host 0.0.0.0 --token-file token",
+    "canonry frontier --tls-cert cert.pem --tls-key key.pem --tls-ca ca.pem",
 )
 @store_option
 @click.option(

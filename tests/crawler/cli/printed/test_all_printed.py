@@ -21,7 +21,7 @@ from canonry.crawler.demo.site import SEED
 from canonry.storage.sql.schema import VERSION
 
 # They print no result: they serve, write files of other formats, or make a script.
-WITHOUT = {"completion", "export", "identity", "rules export", "serve"}
+WITHOUT = {"completion", "export", "identity", "rules export", "frontier", "serve"}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
