@@ -15,10 +15,11 @@ import numpy as np  # noqa: F401 - once it is loaded, small batches take the fil
 
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.files.line_streams import Cut
+from canonry.crawler.frontier.calls import handlers
 from canonry.crawler.frontier.crawl_frontier import CrawlFrontier
 from canonry.crawler.frontier.crawls import Crawls, OpenCrawl
 from canonry.crawler.frontier.reports import Item, names_of
-from canonry.crawler.frontier.service import Service, handlers
+from canonry.crawler.frontier.service import Service
 from canonry.crawler.opening import policy_for
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import FrontierSettings, SettingsError

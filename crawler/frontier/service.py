@@ -1,25 +1,24 @@
 """The methods of the URLFrontier API, on the crawls of a server."""
 
-import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import grpc
 
 from canonry.crawler.frontier import messages
+from canonry.crawler.frontier.calls import Context, pipelined
 from canonry.crawler.frontier.crawl_frontier import UnknownQueueError
 from canonry.crawler.frontier.crawls import Crawls, NotWrittenError
 from canonry.crawler.frontier.messages import FAIL, OK, SKIPPED, Message
 from canonry.crawler.frontier.reports import Item
-from canonry.storage import State, StoreError
+from canonry.storage import State
 from canonry.storage.frontier.crawl_stores import DEFAULT
 from canonry.storage.frontier.queues import FrontierURL
 from canonry.storage.frontier.scheduling import Wish
 
-_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _SECONDS_OUT = 30  # that URLs are out, if the client does not say
 _MOST_QUEUES = 10_000  # of one call
 _MOST_OF_QUEUE = 10_000  # URLs of one call
@@ -27,7 +26,6 @@ _PAGE = 100  # results, if the client does not say how many
 _URLS_WAITING, _BATCHES_WAITING = 10_000, 100  # messages of a stream that are not acknowledged
 _LISTED_AT_ONCE = 1_000
 _LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
-_Handler: TypeAlias = Callable[..., Any]
 # The places of items of one crawl in their batch, and what will be the answers to them.
 _Answered: TypeAlias = tuple[list[int], Awaitable[list[bool | None]]]
 
@@ -47,7 +45,7 @@ class Service:
         self._names = names
         self._address = address
 
-    async def GetURLs(self, request: Message, context: _Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
+    async def GetURLs(self, request: Message, context: Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
         """Stream due URLs."""
         any_crawl = request.WhichOneof("item") == "anyCrawlID"
         wish = Wish(
@@ -72,7 +70,7 @@ class Service:
             wish = wish._replace(queues=left)
 
     async def PutURLs(  # noqa: N802
-        self, requests: AsyncIterator[Message], context: _Context
+        self, requests: AsyncIterator[Message], context: Context
     ) -> None:
         """Write what a client streams, and acknowledge each URL when it is committed."""
 
@@ -82,10 +80,10 @@ class Service:
             number = message.ID or item.url
             return _acknowledged(messages.AckMessage(ID=number), crawl.put([item]))
 
-        await _pipelined(requests, put, context, _URLS_WAITING)
+        await pipelined(requests, put, context, _URLS_WAITING)
 
     async def PutDiscovered(  # noqa: N802
-        self, requests: AsyncIterator[bytes], context: _Context
+        self, requests: AsyncIterator[bytes], context: Context
     ) -> None:
         """Write batches of new URLs, and acknowledge each batch when it is committed."""
 
@@ -98,7 +96,7 @@ class Service:
                 )
             return _acknowledged_batch(batch.ID, await self._put_batch(batch.items))
 
-        await _pipelined(requests, put, context, _BATCHES_WAITING)
+        await pipelined(requests, put, context, _BATCHES_WAITING)
 
     async def _put_batch(self, infos: Sequence[Message]) -> list[_Answered]:
         """Put new URLs; return for each crawl what will be its answers, and their places."""
@@ -133,33 +131,33 @@ class Service:
             }
         return Item(url, queue, messages.take_metadata(info), notes=notes)
 
-    async def SetDelay(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def SetDelay(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Set the pause of a queue, or of all that have none of their own."""
         crawl = await self._crawls.of(request.crawlID)
         seconds = float(request.delay_requestable)
         await crawl.call(crawl.frontier.set_delay, request.key, seconds, time.time())
         return messages.Empty()
 
-    async def BlockQueueUntil(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def BlockQueueUntil(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Block a queue until a time, or end its block."""
         crawl = await self._crawls.of(request.crawlID)
         await crawl.call(crawl.frontier.block, request.key, float(request.time), time.time())
         return messages.Empty()
 
-    async def SetCrawlLimit(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def SetCrawlLimit(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Limit how many URLs a queue may have."""
         if (crawl := await self._crawls.find(request.crawlID)) is None:
             raise UnknownQueueError(f"there is no crawl {request.crawlID!r}")
         await crawl.call(crawl.frontier.set_limit, request.key, request.limit, time.time())
         return messages.Empty()
 
-    async def SetActive(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def SetActive(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Hand out URLs of all crawls, or of none."""
         first = await self._crawls.of(DEFAULT)
         await first.call(partial(first.frontier.set_active, active=request.state))
         return messages.Empty()
 
-    async def GetActive(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def GetActive(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return whether URLs are handed out."""
         return messages.Boolean(state=await self._is_active())
 
@@ -167,7 +165,7 @@ class Service:
         first = await self._crawls.of(DEFAULT)
         return await first.call(first.frontier.is_active)
 
-    async def GetStats(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def GetStats(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return the numbers of a queue, or of a crawl."""
         name = request.crawlID or DEFAULT
         if (crawl := await self._crawls.find(name)) is None:
@@ -181,7 +179,7 @@ class Service:
             crawlID=name,
         )
 
-    async def ListQueues(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def ListQueues(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return names of queues."""
         name = request.crawlID or DEFAULT
         if (crawl := await self._crawls.find(name)) is None:
@@ -195,15 +193,15 @@ class Service:
             values=found, total=total, start=request.start, size=len(found), crawlID=name
         )
 
-    async def ListCrawls(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def ListCrawls(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return the names of the crawls."""
         return messages.StringList(values=await self._crawls.names())
 
-    async def ListNodes(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def ListNodes(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return this node: clients divide queues between servers, which do not know each other."""
         return messages.StringList(values=[self._address])
 
-    async def GetURLStatus(self, request: Message, context: _Context) -> Message:  # noqa: N802
+    async def GetURLStatus(self, request: Message, context: Context) -> Message:  # noqa: N802
         """Return what is known of a URL, in whatever spelling."""
         name = request.crawlID or DEFAULT
         crawl = await self._crawls.find(name)
@@ -212,7 +210,7 @@ class Service:
             return _as_item(found, name)
         return await context.abort(grpc.StatusCode.NOT_FOUND, "the frontier has no such URL")
 
-    async def ListURLs(self, request: Message, context: _Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
+    async def ListURLs(self, request: Message, context: Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
         """Stream what is known of some URLs."""
         name = request.crawlID or DEFAULT
         crawl = await self._crawls.find(name)
@@ -229,20 +227,20 @@ class Service:
                 return
             left, start = left - most, start + most
 
-    async def CountURLs(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def CountURLs(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return how many URLs there are."""
         if (crawl := await self._crawls.find(request.crawlID)) is None:
             return messages.Long()
         count = partial(crawl.frontier.count, ignore_case=request.ignoreCase)
         return messages.Long(value=await crawl.call(count, request.key, request.filter))
 
-    async def DeleteQueue(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def DeleteQueue(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Delete a queue."""
         if (crawl := await self._crawls.find(request.crawlID)) is None:
             return messages.Long()
         return messages.Long(value=await crawl.call(crawl.frontier.delete_queue, request.key))
 
-    async def DeleteCrawl(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def DeleteCrawl(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Delete a crawl with its store."""
         name = request.value or DEFAULT
         if (crawl := await self._crawls.find(name)) is None:
@@ -251,97 +249,18 @@ class Service:
         await self._crawls.delete(name)
         return messages.Long(value=number)
 
-    async def PurgeURLs(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def PurgeURLs(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Delete old URLs."""
         if (crawl := await self._crawls.find(request.crawlID)) is None:
             return messages.Long()
         number = await crawl.call(crawl.frontier.purge, request.key, request.days, time.time())
         return messages.Long(value=number)
 
-    async def SetLogLevel(self, request: Message, context: _Context) -> Message:  # noqa: N802, ARG002
+    async def SetLogLevel(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Set the level of a logger."""
         level = request.DESCRIPTOR.enum_types_by_name["Level"].values_by_number[request.level].name
         logging.getLogger(request.package or "canonry").setLevel(_LEVELS[level])
         return messages.Empty()
-
-
-def handlers(service: Service) -> grpc.GenericRpcHandler:
-    """Return the handlers of all methods, for a server."""
-    by_name = {}
-    for name, method in messages.SERVICE.methods_by_name.items():
-        takes = messages.class_of(method.input_type)
-        returns = messages.class_of(method.output_type)
-        make = getattr(
-            grpc,
-            f"{'stream' if method.client_streaming else 'unary'}_"
-            f"{'stream' if method.server_streaming else 'unary'}_rpc_method_handler",
-        )
-        # Batches are decoded by the method, which knows what to answer if that fails.
-        decode = None if name == "PutDiscovered" else takes.FromString
-        handler = getattr(service, name)
-        if not method.client_streaming:
-            handler = (_explaining_stream if method.server_streaming else _explaining)(handler)
-        by_name[name] = make(handler, decode, returns.SerializeToString)
-    return grpc.method_handlers_generic_handler(messages.SERVICE.full_name, by_name)
-
-
-def _explaining(handler: _Handler) -> _Handler:
-    """Return a handler whose errors are statuses with a sentence."""
-
-    async def call(request: Message, context: _Context) -> Message:
-        try:
-            return await handler(request, context)
-        except UnknownQueueError as error:
-            await context.abort(grpc.StatusCode.NOT_FOUND, str(error.args[0]))
-        except StoreError as error:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
-
-    return call
-
-
-def _explaining_stream(handler: _Handler) -> _Handler:
-    """Do the same for a handler that streams."""
-
-    async def call(request: Message, context: _Context) -> AsyncIterator[Message]:
-        try:
-            async for message in handler(request, context):
-                yield message
-        except StoreError as error:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
-
-    return call
-
-
-async def _pipelined(
-    requests: AsyncIterator[Any],
-    put: Callable[[Any], Awaitable[Awaitable[Message]]],
-    context: _Context,
-    most: int,
-) -> None:
-    """Put what a client streams while what came before is written; answer in its order.
-
-    Args:
-        requests: of the client.
-        put: puts one, and returns what will be its answer.
-        context: of the call.
-        most: how many requests may wait for their answers.
-    """
-    waiting: asyncio.Queue[Awaitable[Message] | None] = asyncio.Queue(most)
-
-    async def read() -> None:
-        try:
-            async for request in requests:
-                await waiting.put(await put(request))
-        finally:
-            await waiting.put(None)
-
-    reading = asyncio.create_task(read())
-    try:
-        while (answer := await waiting.get()) is not None:
-            await context.write(await answer)
-        await reading
-    finally:
-        reading.cancel()
 
 
 async def _acknowledged(ack: Message, answered: Awaitable[list[bool | None]]) -> Message:
