@@ -53,7 +53,7 @@ PEERS = (
         "tests/crawler/adapters/test_datatrove.py",
         ("xxhash",),
     ),
-    Peer("replay", "pywb", "tests/crawler/observe/test_replay.py", ("wacz", "warcio"), ()),
+    Peer("replay", "pywb", "tests/crawler/observe/test_replay.py", ("wacz", "warcio")),
     Peer("sql", "duckdb", _SQL, ("pyarrow", "datasette", "sqlite-utils")),
     Peer(
         "sql", "duckdb==1.4.0", _SQL, ("pyarrow==20.0.0", "datasette==0.65.1", "sqlite-utils==3.38")
