@@ -5,36 +5,43 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.admission.url_filter import budget_key, pattern
+from canonry.crawler.admission.url_filter import budget_key, patterns_of, shape
 from canonry.storage.rows.budgets import EXCLUDED, EXCLUDING, INCLUDING
 from canonry.storage.steering import excluded_patterns
 from canonry.storage.steering.excluded_patterns import URLPattern
 
 
 def named(text: str) -> URLPattern:
-    """Return the pattern that a text means: the text itself, or that of a URL.
+    """Return the pattern that a text means: the text itself, or the shape of a URL.
 
     Args:
-        text: such as ``a.example/calendar/*/``, or the URL of one of its pages.
+        text: such as ``a.example/calendar/*/``, ``a.example/find?order&page``, or
+            ``a.example/find?`` for any query; or the URL of one of their pages.
 
     Raises:
         ValueError: if it has no host.
     """
     url = text if "://" in text else f"http://{text}"
-    if not Parts.of(url).host:
+    host = Parts.of(url).host
+    if not host:
         raise ValueError(
             f"{text!r} has no host; give a pattern or a URL, as 'canonry patterns list'"
         )
-    found = pattern(url)
-    host, _, path = found.partition("/")
-    part = f"/{path}".partition("*")[0].rstrip("?") if path else ""
-    return URLPattern(budget_key(found), found, host.rstrip("?"), part, pattern)
+    found = shape(url)
+    _, slash, path = found.partition("?")[0].partition("/")
+    part = f"{slash}{path}".partition("*")[0]
+    return URLPattern(budget_key(found), found, host, part, patterns_of)
+
+
+def held(connection: Connection) -> set[str]:
+    """Return the patterns that people have excluded."""
+    return {text for text, mark in excluded_patterns.excluded(connection) if mark in EXCLUDED}
 
 
 def keeps(connection: Connection) -> Callable[[str], bool]:
     """Return a function that is True for the URLs that excluded patterns hold."""
-    held = {text for text, mark in excluded_patterns.excluded(connection) if mark in EXCLUDED}
-    return lambda url: bool(held) and pattern(url) in held
+    texts = held(connection)
+    return lambda url: bool(texts) and not texts.isdisjoint(patterns_of(url))
 
 
 def finish(connection: Connection, *, every: bool) -> int:

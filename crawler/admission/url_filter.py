@@ -6,6 +6,7 @@ Seeds, links and redirects all pass it.
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ _VARIABLE = re.compile(
 )
 
 NO_LIMIT = 1 << 62
+_DEFAULT_PORTS = (None, "", "80", "443")
+_MOST_NAMES = 10  # of the parameters of a query; one with more is not told by its names
 
 
 class _Target(NamedTuple):
@@ -211,19 +214,27 @@ def spelled(reference: str, url: str) -> str:
 def reason_to_hold(url: str, limits: TrapSettings) -> HoldReason | None:
     """Return the reason to hold a URL that looks like a trap's; None when it does not.
 
-    Heritrix has the same three rules (TooManyPathSegments, PathologicalPath, and a length).
+    Heritrix has the same rules for paths (TooManyPathSegments, PathologicalPath), and for a length.
+    In a query only equal fields with a value count: ``id=1&id=2`` is a list, as forms send it.
     """
     if len(url) > limits.max_url:
         return HoldReason.TOO_LONG
-    if url.count("/") <= limits.max_repeats + 2:  # the two behind the scheme
-        return None
-    path = Parts.of(url).path
-    segments = [segment for segment in path.split("/") if segment]
-    if len(segments) > limits.max_segments:
-        return HoldReason.TOO_MANY_SEGMENTS
-    if max(Counter(segments).values(), default=0) > limits.max_repeats:
-        return HoldReason.REPEATING_PATH
+    if url.count("/") > limits.max_repeats + 2:  # the two behind the scheme
+        segments = [segment for segment in Parts.of(url).path.split("/") if segment]
+        if len(segments) > limits.max_segments:
+            return HoldReason.TOO_MANY_SEGMENTS
+        if _repeats(segments, limits.max_repeats):
+            return HoldReason.REPEATING_PATH
+    if url.count("&") >= limits.max_repeats:
+        fields = (Parts.of(url).query or "").split("&")
+        fields = [field for field in fields if field.partition("=")[2]]
+        if _repeats(fields, limits.max_repeats):
+            return HoldReason.REPEATING_PATH
     return None
+
+
+def _repeats(parts: Sequence[str], most: int) -> bool:
+    return max(Counter(parts).values(), default=0) > most
 
 
 def pattern(url: str) -> str:
@@ -237,6 +248,28 @@ def pattern(url: str) -> str:
     return f"{parts.host or ''}{path}{'' if parts.query is None else '?'}"
 
 
+def shape(url: str) -> str:
+    """Return the pattern of a URL with its port, and the names of its query's parameters.
+
+    The names are sorted, each once, with "*" for numbers and ids: so ``/index.php?title=A`` and
+    ``/index.php?title=B&action=edit`` share a pattern, and have two shapes.
+    """
+    parts = Parts.of(url)
+    port = "" if parts.port in _DEFAULT_PORTS else f":{parts.port}"
+    path = _VARIABLE.sub("*", parts.path)
+    if parts.query is None:
+        return f"{parts.host or ''}{port}{path}"
+    fields = {field.partition("=")[0] for field in parts.query.split("&")} - {""}
+    names = sorted({_VARIABLE.sub("*", name) for name in fields})
+    told = "*" if len(names) > _MOST_NAMES else "&".join(names)
+    return f"{parts.host or ''}{port}{path}?{told}"
+
+
+def patterns_of(url: str) -> tuple[str, str]:
+    """Return the pattern and the shape of a URL; people may exclude either."""
+    return pattern(url), shape(url)
+
+
 def budgets_of(url: str, limits: TrapSettings, most: int | None = None) -> list[Budget]:
     """Return the budgets that a URL counts against.
 
@@ -246,7 +279,10 @@ def budgets_of(url: str, limits: TrapSettings, most: int | None = None) -> list[
         most: the limit of URLs on its host; None takes that of ``limits``.
     """
     # Patterns without a limit are counted, too: people may exclude one.
-    found = [(pattern(url), limits.max_per_pattern or NO_LIMIT, HoldReason.PATTERN_BUDGET)]
+    common, shaped = patterns_of(url)
+    found = [(common, limits.max_per_pattern or NO_LIMIT, HoldReason.PATTERN_BUDGET)]
+    if shaped != common:
+        found.append((shaped, NO_LIMIT, HoldReason.PATTERN_BUDGET))
     per_host = limits.max_per_host if most is None else most
     if per_host:
         found.append((Parts.of(url).host or "", per_host, HoldReason.HOST_BUDGET))

@@ -1,7 +1,7 @@
 """One crawl as a frontier: what engines put goes into its store, and what is due comes out of it.
 
-Every method but deletions is one transaction, on the thread that writes to the store. Nothing is acknowledged,
-and no URL handed out, before it is committed.
+Every method but deletions is one transaction, on the thread that writes to the store. Nothing is
+acknowledged, and no URL handed out, before it is committed.
 """
 
 from collections.abc import Callable, Sequence

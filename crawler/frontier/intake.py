@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.canon import Canonical, Canonicalizer, InvalidURL
-from canonry.canon.pipeline.canonical import Refused
+from canonry.canon import Canonical, Canonicalizer, InvalidURL, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.frontier.reports import Item, Report, depth_of, report_of
 from canonry.crawler.learn.rules.in_force import StoredRules

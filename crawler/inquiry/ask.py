@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer, Change, InvalidURL, Reason, redact, redaction
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
+from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import known_facts, remedies
@@ -250,6 +251,8 @@ def _reason_to_hold(
     hold = None if question.limits is None else question.limits.reason_to_hold(question.url, 0, 0)
     if hold is not None:
         return hold
+    if exclusions.keeps(question.connection)(question.url):
+        return HoldReason.PATTERN_EXCLUDED
     for budget in answer.budgets:
         if budget.count >= budget.limit:
             return next(one for one in HoldReason if one.label == budget.reason)
@@ -264,4 +267,6 @@ def _case(question: Question, depth: int, hops: int, rules: Sequence[RuleFacts])
     crawl = question.crawl
     settings = load(None, {}) if crawl is None else crawl.settings
     seeds = () if crawl is None else crawl.seeds
-    return remedies.Case(question.url, depth, hops, settings, seeds, [rule.id for rule in rules])
+    ids = [rule.id for rule in rules]
+    excluded = exclusions.held(question.connection)
+    return remedies.Case(question.url, depth, hops, settings, seeds, ids, excluded)

@@ -4,6 +4,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from canonry.crawler.admission import exclusions
+from canonry.crawler.admission.url_filter import pattern
 from canonry.crawler.inquiry.last_crawl import last_crawl
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError, load
@@ -131,8 +132,10 @@ def _answer(row: PatternRow, settings: Settings) -> PatternAnswer:
     if is_host:
         own = HostTables(settings.hosts).of(row.pattern).max_pages
         limit = settings.traps.max_per_host if own is None else own
-    else:
+    elif pattern(f"http://{row.pattern}") == row.pattern:
         limit = settings.traps.max_per_pattern
+    else:  # a shape has none: the limit is for all queries of the path
+        limit = 0
     return PatternAnswer(
         pattern=row.pattern,
         queued=row.number,

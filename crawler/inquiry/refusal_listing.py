@@ -1,11 +1,12 @@
 """Held and failed URLs for people: how many for each reason, and what would release them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from sqlalchemy import Connection
 
 from canonry.canon import redact
+from canonry.crawler.admission import exclusions
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import remedies
 from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
@@ -69,12 +70,13 @@ class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
 def refusals_of(connection: Connection) -> list[RefusalAnswer]:
     """Return for what reasons URLs are held or have failed, the most frequent first."""
     crawl = last_crawl(connection)
+    excluded = exclusions.held(connection)
     answers = []
     for place, (refusal, number) in enumerate(refused_list.refusals(connection)):
         rows: Sequence[RefusedURL] = ()
         if place < _WITH_EXAMPLES:
             rows = refused_list.urls_of(connection, refusal, most=_EXAMPLES).rows
-        answers.append(_answer(refusal, number, rows, crawl))
+        answers.append(_answer(refusal, number, rows, crawl, excluded))
     return answers
 
 
@@ -89,7 +91,13 @@ def urls_of(connection: Connection, refusal: Refusal, before: int | None = None)
     number = dict(refused_list.refusals(connection)).get(refusal, 0)
     page = refused_list.urls_of(connection, refusal, before=before)
     return RefusalPage(
-        about=_answer(refusal, number, page.rows[:_EXAMPLES], last_crawl(connection)),
+        about=_answer(
+            refusal,
+            number,
+            page.rows[:_EXAMPLES],
+            last_crawl(connection),
+            exclusions.held(connection),
+        ),
         urls=[
             RefusedURLAnswer(
                 url=redact(row.url),
@@ -125,7 +133,11 @@ def _can_be_released(refusal: Refusal) -> bool:
 
 
 def _answer(
-    refusal: Refusal, number: int, rows: Sequence[RefusedURL], crawl: LastCrawl | None
+    refusal: Refusal,
+    number: int,
+    rows: Sequence[RefusedURL],
+    crawl: LastCrawl | None,
+    excluded: Collection[str],
 ) -> RefusalAnswer:
     """Return a reason in words."""
     remedy = None
@@ -133,7 +145,7 @@ def _answer(
         first = rows[0]
         settings = crawl.settings if crawl is not None else load(None, {})
         seeds = crawl.seeds if crawl is not None else ()
-        case = Case(redact(first.url), first.depth, first.hops, settings, seeds, ())
+        case = Case(redact(first.url), first.depth, first.hops, settings, seeds, (), excluded)
         remedy = remedies.remedy(refusal.reason, case)
     return RefusalAnswer(
         state=refusal.state,

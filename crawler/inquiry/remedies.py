@@ -1,12 +1,12 @@
 """Remedies: for each reason to hold, refuse or fail, the setting or command that lifts it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.scope import host_of, registrable
-from canonry.crawler.admission.url_filter import pattern
+from canonry.crawler.admission.url_filter import patterns_of
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.ports import is_web_port
 from canonry.crawler.hold_reason import HoldReason
@@ -23,6 +23,7 @@ class Case(NamedTuple):
     settings: Settings  # of the last crawl, or the defaults
     seeds: Sequence[str]
     rules: Sequence[str]  # ids of the learned rules that hold it
+    excluded: Collection[str] = ()  # the patterns that people have excluded
 
 
 Remedy = Callable[[Case], str]
@@ -86,6 +87,12 @@ def _rules(case: Case) -> str:
     return f"canonry rules revoke {case.rules[0]} puts the URLs that it holds back into the queue"
 
 
+def _include(case: Case) -> str:
+    patterns = patterns_of(case.url)
+    excluded = next((one for one in patterns if one in case.excluded), patterns[-1])
+    return f"canonry patterns include '{excluded}'"
+
+
 def _says(text: str) -> Remedy:
     return lambda _case: text
 
@@ -129,9 +136,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.LEARNED.label: _rules,
         HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
         HoldReason.HOST_BLOCKED.label: lambda case: f"canonry hosts unblock {host_of(case.url)}",
-        HoldReason.PATTERN_EXCLUDED.label: lambda case: (
-            f"canonry patterns include '{pattern(case.url)}'"
-        ),
+        HoldReason.PATTERN_EXCLUDED.label: _include,
         HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),
         HoldReason.QUEUE_LIMIT.label: _says(
             "a larger limit: SetCrawlLimit of the engine's frontier"

@@ -144,7 +144,7 @@ class Crawl:
         if links:
             explanation = (
                 f"{name} a page, but {counted(links, 'link')} marked nofollow: "
-                "respect_nofollow = false in [crawl] of --config follows them."
+                "--no-respect-nofollow follows them."
             )
         elif _bare(kind) in _PAGES or not kind:
             explanation = f"{name} a page ({kind or None}): scripts may make its links."

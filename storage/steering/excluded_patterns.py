@@ -4,13 +4,13 @@ The mark on the pattern's budget decides about new URLs at once. Holding the que
 several steps; the mark says when all are held, so that interrupted steps are finished later.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, select, text, tuple_
 
 from canonry.storage.records import PATTERN_EXCLUDED
-from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
+from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
 from canonry.storage.rows.requeueing import queue_again
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import chunks, next_id, upsert
@@ -32,11 +32,11 @@ class URLPattern(NamedTuple):
     text: str
     host: str
     part: str  # a text that all its URLs contain
-    of: Callable[[str], str]  # from a URL to its pattern
+    of: Callable[[str], Collection[str]]  # from a URL to its patterns
 
     def has(self, url: str) -> bool:
         """Return True if a URL has the pattern."""
-        return self.part in url and self.of(url) == self.text
+        return self.part in url and self.text in self.of(url)
 
 
 class Preview(NamedTuple):
@@ -142,6 +142,9 @@ class _Pass:
             self._after, self._changed = (), 0
             return 0
         wanted = [row for row in rows if row.host_id == host and self._pattern.has(row.url)]
+        if self._mark == INCLUDING:
+            others = {text for text, mark in excluded(connection) if mark in EXCLUDED}
+            wanted = [row for row in wanted if others.isdisjoint(self._pattern.of(row.url))]
         self._changed += len(wanted)
         if self._mark == INCLUDING:
             self._after = (rows[-1].id,)

@@ -61,6 +61,11 @@ _OF_FETCH = ("allow_private", "ca_file", "cookies", "identity", "identity_agent"
     help="Also fetch images, media, style sheets and scripts.",
 )
 @click.option(
+    "--respect-nofollow/--no-respect-nofollow",
+    default=None,
+    help="Leave links alone that are marked nofollow.",
+)
+@click.option(
     "--recrawl-after", metavar="TIME", help="Fetch pages again that are older: 12h, 7d, 4w."
 )
 @click.option(

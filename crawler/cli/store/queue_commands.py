@@ -190,8 +190,9 @@ def unblock(host: str, store: str, *, as_json: bool) -> int:
 def patterns() -> None:
     """Show patterns of URLs with their budgets; exclude and include them.
 
-    A pattern is a host and a path, with "*" for numbers, dates and session ids, as max_per_pattern
-    counts them.
+    A pattern is a host and a path, with "*" for numbers, dates and session ids. Where there is a
+    query, "?" alone stands for any, as max_per_pattern counts them, and "?order&page" for those
+    with just these parameters.
     """
 
 
@@ -226,6 +227,7 @@ def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool
 @patterns.command(
     examples=(
         "canonry patterns exclude 'example.com/calendar/*' --dry-run",
+        "canonry patterns exclude 'example.com/shop?colour&size' --store crawl.db",
         "canonry patterns exclude https://example.com/calendar/2031 --store crawl.db",
     )
 )

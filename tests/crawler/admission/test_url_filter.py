@@ -7,7 +7,7 @@ from support import strategies
 
 import canonry
 from canonry.crawler.admission.scope import Scope
-from canonry.crawler.admission.url_filter import URLFilter, pattern, shortest_base
+from canonry.crawler.admission.url_filter import URLFilter, pattern, shape, shortest_base
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.settings import load
 from canonry.storage import Candidate
@@ -52,6 +52,9 @@ def test_an_address_is_its_own_domain() -> None:
         ("http://www.shop.co.uk/" + "x" * 2000, HoldReason.TOO_LONG),
         ("http://www.shop.co.uk/" + "/".join(map(str, range(41))), HoldReason.TOO_MANY_SEGMENTS),
         ("http://www.shop.co.uk/a/b/a/b/a/b/a/b", HoldReason.REPEATING_PATH),
+        ("http://www.shop.co.uk/a?f=x&f=x&p=1&f=x&f=x", HoldReason.REPEATING_PATH),
+        ("http://www.shop.co.uk/a?f[]=1&f[]=2&f[]=3&f[]=4", None),
+        ("http://www.shop.co.uk/a?f[]=&f[]=&f[]=&f[]=&x&x&x&x", None),
         ("http://www.shop.co.uk/a/b/a/b/a/b", None),
         ("http://www.shop.co.uk/2024/01/01/01", None),
         ("http://www.shop.co.uk/////////", None),
@@ -212,3 +215,20 @@ def test_urls_of_one_program_have_one_pattern(one: str, other: str) -> None:
 )
 def test_urls_of_different_programs_have_different_patterns(one: str, other: str) -> None:
     assert pattern(one) != pattern(other)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://a.example/x/17", "a.example/x/*"),
+        ("http://a.example:8080/x", "a.example:8080/x"),
+        ("http://a.example/x?", "a.example/x?"),
+        ("http://a.example/x?b=1&a=2&b=3", "a.example/x?a&b"),
+        ("http://a.example/x?row17=1&row18=2&a/b", "a.example/x?a/b&row*"),
+        ("http://[::1]:81/x?q", "[::1]:81/x?q"),
+        ("http://a.example/x?" + "&".join(f"n{chr(97 + n)}=1" for n in range(11)), "a.example/x?*"),
+    ],
+)
+def test_a_shape_has_the_port_and_the_names_of_parameters(url: str, expected: str) -> None:
+    assert shape(url) == expected
+    assert shape(f"http://{expected}") == expected, "it names itself"

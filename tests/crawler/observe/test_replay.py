@@ -55,21 +55,21 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def _replaying(folder: Path) -> Iterator[str]:
+def _replaying(folder: Path) -> Iterator[int]:
     port = free_port()
     words = [_tool("wayback"), "-p", str(port), "-d", str(folder)]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
-            yield f"http://127.0.0.1:{port}"
+            yield port
         finally:
             running.terminate()
 
 
-def _get(url: str) -> bytes:
+def _get(port: int, path: str) -> bytes:
     until = time.monotonic() + _SECONDS
     while True:
         try:
-            with urlopen(url, timeout=_SECONDS) as answer:
+            with urlopen(f"http://127.0.0.1:{port}/c/2099mp_/{path}", timeout=_SECONDS) as answer:
                 body: bytes = answer.read()
                 return body
         except (URLError, ConnectionError) as error:
@@ -84,10 +84,10 @@ def test_pywb_replays_every_page_by_our_index(archive: Path, tmp_path: Path) -> 
         (collection / name).mkdir(parents=True)
         for file in archive.glob(pattern):
             shutil.copy(file, collection / name / file.name)
-    with _replaying(tmp_path) as server:
+    with _replaying(tmp_path) as port:
         for path in ("packed", "copy", "moved"):
-            assert _PACKED in _get(f"{server}/c/2099mp_/http://h.example/{path}"), path
-        assert b"/packed" in _get(f"{server}/c/2099mp_/http://h.example/")
+            assert _PACKED in _get(port, f"http://h.example/{path}"), path
+        assert b"/packed" in _get(port, "http://h.example/")
 
 
 def test_a_wacz_of_it_is_valid(archive: Path, tmp_path: Path) -> None:

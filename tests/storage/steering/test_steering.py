@@ -140,6 +140,29 @@ def test_an_excluded_pattern_holds_what_is_queued_and_what_comes(
         assert list(excluded_patterns.excluded(connection)) == []
 
 
+def test_a_query_is_excluded_by_its_parameters_or_whole(store: Store, tmp_path: Path) -> None:
+    wiki = "http://a.example:8080/index.php?"
+    pages = [f"{wiki}title={name}" for name in "abcdefgh"]
+    edits = [f"{wiki}title={name}&action=edit" for name in "abcdefgh"]
+    admit(store, [*pages, *edits, "http://a.example:8080/index.php"])
+    shape = exclusions.named(edits[0])
+    assert shape.text == "a.example:8080/index.php?action&title"
+    program = exclusions.named("a.example/index.php?")
+    with report.reading(url_of(tmp_path)) as connection:
+        assert excluded_patterns.preview(connection, shape).held == len(edits)
+        assert excluded_patterns.preview(connection, program).held == len(pages + edits)
+    with ShortSteps(url_of(tmp_path)) as opened:
+        assert excluded_patterns.exclude(opened, shape) == len(edits)
+        assert with_state(store, f"held {PATTERN_EXCLUDED}") == set(edits)
+        assert excluded_patterns.exclude(opened, program) == len(pages)
+        assert excluded_patterns.include(opened, program) == len(pages), "the shape holds the rest"
+        assert with_state(store, f"held {PATTERN_EXCLUDED}") == set(edits)
+        admit(store, [f"{wiki}action=edit&title=x", f"{wiki}title=y"])
+        assert states(store)[f"{wiki}action=edit&title=x"] == f"held {PATTERN_EXCLUDED}"
+        assert states(store)[f"{wiki}title=y"] == "queued"
+        assert excluded_patterns.include(opened, shape) == len(edits) + 1
+
+
 def test_an_interrupted_exclusion_is_finished_by_the_next_crawl(
     store: Store, tmp_path: Path
 ) -> None:
