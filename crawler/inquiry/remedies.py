@@ -1,6 +1,7 @@
 """Remedies: for each reason to hold, refuse or fail, the setting or command that lifts it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from shlex import quote
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -90,7 +91,7 @@ def _rules(case: Case) -> str:
 def _include(case: Case) -> str:
     patterns = patterns_of(case.url)
     excluded = next((one for one in patterns if one in case.excluded), patterns[-1])
-    return f"canonry patterns include '{excluded}'"
+    return f"canonry patterns include {quote(excluded)}"
 
 
 def _says(text: str) -> Remedy:

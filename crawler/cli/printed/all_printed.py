@@ -7,6 +7,7 @@ from canonry.crawler.cli.printed import file_json, row_json, rule_json, store_js
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer
+from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
 
@@ -30,6 +31,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "patterns exclude": store_json.ExcludedJSON | ExclusionPreview,
         "patterns include": store_json.IncludedJSON,
         "patterns list": PatternListing,
+        "patterns repeats": RepeatListing,
         "policy check": list[rule_json.CheckedPolicyJSON],
         "policy list": list[rule_json.PolicyJSON],
         "policy show": rule_json.PolicyJSON,

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from shlex import quote
 from typing import TypeVar
 
 import click
@@ -18,7 +19,12 @@ from canonry.crawler.cli.printed.store_json import (
 )
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
+from canonry.crawler.inquiry import (
+    host_listing,
+    pattern_listing,
+    refusal_listing,
+    repeat_listing,
+)
 from canonry.crawler.plurals import counted
 from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
@@ -221,6 +227,53 @@ def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool
         )
     if listing.after:
         render.notify(f"there are more: --after '{listing.after}'")
+    return 0
+
+
+@patterns.command(examples=("canonry patterns repeats --store crawl.db --last 100000",))
+@store_option
+@click.option(
+    "--last",
+    type=click.IntRange(1),
+    default=20_000,
+    show_default=True,
+    metavar="N",
+    help="Look at the newest N fetched URLs.",
+)
+@_limit
+@json_option
+@with_exit_code
+def repeats(store: str, last: int, most: int, *, as_json: bool) -> int:
+    """List the patterns whose pages repeat the bodies of earlier pages, as endless spaces do.
+
+    Little that is new, among many pages, is a reason to exclude a pattern; the crawl itself drops
+    nothing for it.
+    """
+    with report.reading(store) as connection:
+        listing = repeat_listing.repeats_of(connection, last=last, most=most)
+    if as_json:
+        print_json(listing)
+        return 0
+    render.table(
+        f"Repeats among the last {counted(listing.looked_at, 'page')}",
+        ("pattern", "pages", "repeats", "new", "ever queued"),
+        [
+            (
+                f"{row.pattern} (excluded)" if row.is_excluded else row.pattern,
+                row.pages,
+                row.repeats,
+                f"{1 - row.repeats / row.pages:.0%}",
+                row.queued,
+            )
+            for row in listing.patterns
+        ],
+    )
+    if not listing.patterns:
+        render.notify(f"no repeats among the last {counted(listing.looked_at, 'page')}")
+    elif first := next((row for row in listing.patterns if not row.is_excluded), None):
+        render.notify(
+            f"canonry patterns exclude {quote(first.pattern)} --dry-run says what it would hold"
+        )
     return 0
 
 

@@ -43,7 +43,7 @@ def status(store_status: Mapping[str, Any]) -> None:
         console.print(f"{pages} of these answered, but the body was not read: {why}\n")
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
-        console.print(f"{pages} with the same body as another page\n")
+        console.print(f"{pages} with the same body as another page (canonry patterns repeats)\n")
     aliases("Aliases", store_status["aliases"])
     table("Held", ("reason", "count"), list(store_status["held"].items()))
     table("Failed", ("reason", "count"), list(store_status["failed"].items()))
