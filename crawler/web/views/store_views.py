@@ -9,6 +9,7 @@ from canonry.crawler.inquiry import (
     merge_facts,
     pattern_listing,
     refusal_listing,
+    repeat_listing,
     rule_facts,
 )
 from canonry.crawler.inquiry.ask import MEMBERS, ask
@@ -16,6 +17,7 @@ from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.merge_facts import Merges
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer, RefusalPage
+from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.rule_facts import RuleListing
 from canonry.crawler.inquiry.rule_names import STATE_ORDER
 from canonry.crawler.inquiry.url_answer import URLAnswer
@@ -27,6 +29,8 @@ from canonry.storage.reading import known_url
 from canonry.storage.steering.releases import Refusal
 
 _MOST_REFUSED = 1 << 53
+_NEWEST = 5_000  # pages
+_MOST_REPEATS = 10
 _EXAMPLES = 10
 _MOST_MERGES = 50
 _LISTED = 50
@@ -51,20 +55,23 @@ def hosts(connection: Connection, asked: Asked) -> HostListing:
 
 
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
-    """Patterns, and what the exclusion of one would hold."""
+    """Patterns, those that repeat pages, and what the exclusion of one would hold."""
 
     listing: PatternListing
+    repeats: RepeatListing | None  # if all patterns are asked for, from the first on
     preview: ExclusionPreview | None  # of the pattern that the query names
 
 
 def patterns(connection: Connection, asked: Asked) -> Patterns:
     """Return a page of patterns; the query has ``match``, ``after`` and ``pattern``."""
-    named = asked.text("pattern")
+    named, part, after = asked.text("pattern"), asked.text("match"), asked.text("after")
+    repeats = None
+    if not (part or after):
+        repeats = repeat_listing.repeats_of(connection, last=_NEWEST, most=_MOST_REPEATS)
     try:
         return Patterns(
-            listing=pattern_listing.patterns_of(
-                connection, part=asked.text("match"), after=asked.text("after")
-            ),
+            listing=pattern_listing.patterns_of(connection, part=part, after=after),
+            repeats=repeats,
             preview=pattern_listing.preview(connection, named) if named else None,
         )
     except (SettingsError, StoreError) as error:

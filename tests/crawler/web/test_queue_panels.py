@@ -1,5 +1,7 @@
 """What is not fetched, the hosts, and the patterns: shown, and changed from the page."""
 
+import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from canonry.crawler.settings import load
 from canonry.crawler.web import viewer_actions
 from canonry.storage import State
 from canonry.storage.reading import report
-from canonry.storage.records import CachedRobots
+from canonry.storage.records import CachedRobots, Page
 from canonry.storage.rows import host_rows, leases
 
 A = "http://a.example/"
@@ -170,3 +172,28 @@ def test_a_pattern_is_excluded_after_a_look_and_included_again(
     queue.act("/patterns", "include", pattern=top["pattern"])
     assert counted(tmp_path) == before
     assert queue.json("/patterns")["listing"]["excluded"] == []
+
+
+def test_patterns_that_repeat_pages_lead_to_their_exclusion(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.budgets_of = lambda url: url_filter.budgets_of(url, load(None, {}).traps)
+    urls = [f"{A}wiki?title={name}&action=edit" for name in "abcd"]
+    page = Page(200, 0.1, "text/html", 3, b"log in, please .", None, None, 0)
+    for at, admission in enumerate(store.admit([candidate(url) for url in urls], 1.0)):
+        if at < 3:
+            store.record([visited(admission.url_id, State.FETCHED, page=page)], at)
+    store.close()
+    with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:
+        [only] = viewer.json("/patterns")["repeats"]["patterns"]
+        assert (only["pattern"], only["pages"], only["repeats"]) == (
+            "a.example/wiki?action&title",
+            3,
+            2,
+        )
+        assert viewer.json("/patterns?match=x")["repeats"] is None
+        link = re.search(
+            r'href="(/patterns\?pattern=[^"]+title[^"]*)"', viewer.get("/patterns").text
+        )
+        assert link is not None
+        preview = viewer.json(html.unescape(link[1]))["preview"]
+        assert (preview["pattern"], preview["would_hold"]) == (only["pattern"], 1)
