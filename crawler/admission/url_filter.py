@@ -243,9 +243,7 @@ def pattern(url: str) -> str:
     That is its host, and its path with "*" for numbers and ids. A query counts only as "?":
     endless sites vary both the parameters and their values.
     """
-    parts = Parts.of(url)
-    path = _VARIABLE.sub("*", parts.path)
-    return f"{parts.host or ''}{path}{'' if parts.query is None else '?'}"
+    return patterns_of(url)[0]
 
 
 def shape(url: str) -> str:
@@ -254,20 +252,21 @@ def shape(url: str) -> str:
     The names are sorted, each once, with "*" for numbers and ids: so ``/index.php?title=A`` and
     ``/index.php?title=B&action=edit`` share a pattern, and have two shapes.
     """
-    parts = Parts.of(url)
-    port = "" if parts.port in _DEFAULT_PORTS else f":{parts.port}"
-    path = _VARIABLE.sub("*", parts.path)
-    if parts.query is None:
-        return f"{parts.host or ''}{port}{path}"
-    fields = {field.partition("=")[0] for field in parts.query.split("&")} - {""}
-    names = sorted({_VARIABLE.sub("*", name) for name in fields})
-    told = "*" if len(names) > _MOST_NAMES else "&".join(names)
-    return f"{parts.host or ''}{port}{path}?{told}"
+    return patterns_of(url)[1]
 
 
 def patterns_of(url: str) -> tuple[str, str]:
     """Return the pattern and the shape of a URL; people may exclude either."""
-    return pattern(url), shape(url)
+    _, _, host, port, path, query, _ = Parts.of(url)
+    path = _VARIABLE.sub("*", path)
+    common = f"{host or ''}{path}"
+    shaped = common if port in _DEFAULT_PORTS else f"{host or ''}:{port}{path}"
+    if query is None:
+        return common, shaped
+    names = "&".join([field.partition("=")[0] for field in query.split("&")])
+    different = sorted(set(_VARIABLE.sub("*", names).split("&")) - {""})
+    told = "*" if len(different) > _MOST_NAMES else "&".join(different)
+    return f"{common}?", f"{shaped}?{told}"
 
 
 def budgets_of(url: str, limits: TrapSettings, most: int | None = None) -> list[Budget]:

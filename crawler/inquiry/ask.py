@@ -22,12 +22,13 @@ from canonry.crawler.inquiry.url_answer import (
     StepFacts,
     URLAnswer,
 )
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings import load
 from canonry.storage import State
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
-from canonry.storage.records import UNREAD
+from canonry.storage.records import NOFOLLOW, UNREAD
 from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
@@ -219,7 +220,14 @@ def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
         said = {"reason": reason.label, "because": reason.value}
         return URLAnswer(asked=shown, state="refused", policy=answer.policy, **said)
     if reason is None:
-        return answer
+        unfollowed = known_url.links_refused(question.connection, NOFOLLOW)
+        if not unfollowed:
+            return answer
+        return replace(
+            answer,
+            because=f"{_NEVER_SEEN}; {counted(unfollowed, 'link')} marked nofollow did not count",
+            remedies=["--no-respect-nofollow, if such a link names it"],
+        )
     remedy = remedies.remedy(reason.label, _case(question, 0, 0, rules))
     representative = _represented_by(question, rules)
     return replace(

@@ -9,6 +9,7 @@ from canonry.storage.http_status import GONE, MAX_REDIRECTS
 from canonry.storage.records import UNREAD
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
+from canonry.storage.sql.tables.figure_tables import refusals
 
 _FARTHEST = 30  # URLs on the way from a seed
 _NAMING = 5  # URLs that name one
@@ -173,6 +174,12 @@ def naming(connection: Connection, url_id: int) -> list[tuple[str, str]]:
         (url, kind)
         for url, kind in connection.execute(query.where(aliases.c.to_id == url_id).limit(_NAMING))
     ]
+
+
+def links_refused(connection: Connection, reason: str) -> int:
+    """Return how many links of pages were refused for a reason."""
+    found = select(refusals.c.count).where(refusals.c.reason == reason)
+    return connection.scalar(found) or 0
 
 
 def spent(connection: Connection, key: bytes) -> int:

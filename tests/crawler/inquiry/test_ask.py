@@ -192,6 +192,19 @@ def test_an_excluded_pattern_is_named_for_known_and_unknown_urls(tmp_path: Path)
     assert asked(store, f"{SEED}found?c=3").reason != "pattern-excluded"
 
 
+def test_links_that_were_not_followed_are_named_as_a_reason(tmp_path: Path) -> None:
+    def answer(head: bytes) -> Answer:
+        links = b'<a href="/a" rel="nofollow">a</a><a href="/b" rel="nofollow">b</a>'
+        return ok(links * (target_of(head) == "/"), "Content-Type: text/html")
+
+    crawl(tmp_path, answer)
+    found = asked(f"sqlite:///{tmp_path / 'store.db'}", f"{SEED}a")
+    assert found.state == "never-seen"
+    assert found.because is not None
+    assert "2 links marked nofollow did not count" in found.because
+    assert found.remedies == ["--no-respect-nofollow, if such a link names it"]
+
+
 def test_what_is_queued_says_when_it_is_tried(tmp_path: Path) -> None:
     crawl(tmp_path, answer, retries=0, max_pages=1, requests_per_host=1, concurrency=1)
     store = f"sqlite:///{tmp_path / 'store.db'}"
