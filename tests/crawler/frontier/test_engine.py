@@ -3,6 +3,7 @@
 It fetches the demo site, whose truth is known, while either side is killed.
 """
 
+import os
 import shutil
 import subprocess
 import time
@@ -45,16 +46,28 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     if not path.exists():
         pytest.skip(f"needs Maven's registry: {done.stdout[-300:]}")
     jars = path.read_text(encoding="utf-8")
-    javac = ["javac", "-cp", jars, "-d", str(folder), str(_ENGINE / "Engine.java")]
+    javac = [
+        "javac",
+        "-J-XX:TieredStopAtLevel=1",
+        "-cp",
+        jars,
+        "-d",
+        str(folder),
+        str(_ENGINE / "Engine.java"),
+    ]
     subprocess.run(javac, check=True, timeout=_SECONDS)
-    return ["java", "-XX:+UseSerialGC", "-cp", f"{folder}:{jars}", "Engine"]
+    quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]  # it runs for seconds
+    return ["java", *quick, "-cp", f"{folder}:{jars}", "Engine"]
 
 
 @contextmanager
 def _running(java: list[str], ports: list[int], served: Served) -> Iterator[subprocess.Popen[str]]:
     nodes = ",".join(f"127.0.0.1:{port}" for port in ports)
     words = [*java, nodes, str(served.port), SEED]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    quiet = {key: value for key, value in os.environ.items() if key != "JAVA_TOOL_OPTIONS"}
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quiet
+    )
     try:
         yield process
     finally:
