@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.url_filter import budget_key, patterns_of, shape
-from canonry.storage.rows.budgets import EXCLUDED, EXCLUDING, INCLUDING
+from canonry.storage.rows.budgets import EXCLUDING, INCLUDING
 from canonry.storage.steering import excluded_patterns
 from canonry.storage.steering.excluded_patterns import URLPattern
 
@@ -33,14 +33,9 @@ def named(text: str) -> URLPattern:
     return URLPattern(budget_key(found), found, host, part, patterns_of)
 
 
-def held(connection: Connection) -> set[str]:
-    """Return the patterns that people have excluded."""
-    return {text for text, mark in excluded_patterns.excluded(connection) if mark in EXCLUDED}
-
-
 def keeps(connection: Connection) -> Callable[[str], bool]:
     """Return a function that is True for the URLs that excluded patterns hold."""
-    texts = held(connection)
+    texts = excluded_patterns.holding(connection)
     return lambda url: bool(texts) and not texts.isdisjoint(patterns_of(url))
 
 

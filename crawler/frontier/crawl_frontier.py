@@ -97,14 +97,12 @@ class CrawlFrontier:
             if not queue:
                 queues.put_default_delay(connection, seconds)
                 return
-            host_id = queues.made(connection, queue, now)
-            queues.put_delay(connection, host_id, seconds, now, self._delay(connection))
+            queues.put_delay(connection, queue, seconds, now)
 
     def block(self, queue: str, until: float, now: float) -> None:
         """Let a queue give no URLs before a time, in seconds since 1970; 0 ends its block."""
         with self._store.transaction() as connection:
-            host_id = queues.made(connection, queue, now)
-            queues.block(connection, host_id, until, now, self._delay(connection))
+            queues.block(connection, queue, until, now, self._delay(connection))
 
     def set_limit(self, queue: str, most: int, now: float) -> None:
         """Limit how many URLs a queue may have; 0 is no limit.

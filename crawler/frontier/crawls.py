@@ -75,7 +75,8 @@ class OpenCrawl:
                 except Exception as error:  # noqa: BLE001 - every client gets an answer
                     _log(error)
                     for group in taken:
-                        group.answered.set_exception(NotWrittenError())
+                        if not group.answered.cancelled():
+                            group.answered.set_exception(NotWrittenError())
                     continue
                 start = 0
                 for group in taken:

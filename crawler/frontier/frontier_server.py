@@ -30,7 +30,6 @@ _LARGEST = 64 << 20  # bytes of a message
 _SEEDS_AT_ONCE = 5_000
 _MOST_TOLD = 10  # seeds that are no URLs, which are named one by one
 _SECONDS_TO_END = 5.0  # for calls in progress
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class TLSFiles(NamedTuple):
@@ -184,11 +183,6 @@ def _read(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
-
-
-def is_local(place: FrontierPlace) -> bool:
-    """Return True if only this machine can reach the server."""
-    return place.host in _LOOPBACK
 
 
 class _TokenCheck(grpc.aio.ServerInterceptor):

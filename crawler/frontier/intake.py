@@ -1,6 +1,5 @@
 """What engines put: URLs that they found go into the store, and reports on those that were out."""
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,9 +9,9 @@ from canonry.canon import Canonical, Canonicalizer, InvalidURL, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.frontier.reports import Item, Report, depth_of, report_of
 from canonry.crawler.learn.rules.in_force import StoredRules
-from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.learn.session import LearningSession, surviving_learning
 from canonry.crawler.settings import FrontierSettings
-from canonry.storage import Candidate, Hop, Outcome, Queued, Store, StoreError
+from canonry.storage import Candidate, Hop, Outcome, Queued, Store
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.scheduling import LIMIT, UNDISCOVERED
 from canonry.storage.http_status import FIRST_ERROR
@@ -76,18 +75,15 @@ class Intake:
         Returns:
             For each: True if it was new, or a report; False if it was known; None if it is no URL.
         """
-        try:
-            return self._put(items, now)
-        except StoreError:
-            raise
-        except Exception as error:
+
+        def switch_off() -> bool:
             if self._learning is None:
-                raise
-            trace = "".join(traceback.format_exception(error)).rstrip()
-            self._notify(f"learning failed and is switched off; please report this:\n{trace}")
+                return False
             self._learning = None
             self._store.rules = StoredRules(self._canonicalizer)
-            return self._put(items, now)
+            return True
+
+        return surviving_learning(lambda: self._put(items, now), switch_off, self._notify)
 
     def _put(self, items: Sequence[Item], now: float) -> list[bool | None]:
         answers: list[bool | None] = [None] * len(items)
@@ -100,13 +96,16 @@ class Intake:
             return answers
         with self._store.transaction() as connection:
             news = self._admit(connection, list(puts.values()), now)
-            answers_of = zip(puts, news, strict=True)
-            answers = answers[:]
-            for place, is_new in answers_of:
-                answers[place] = is_new or items[place].is_known
+            woken = set()
+            for (place, put), is_new in zip(puts.items(), news, strict=True):
+                answers[place] = is_new or put.item.is_known
+                if is_new:
+                    woken.add(put.queue)
             known = [put for put in puts.values() if put.item.is_known]
             if known:
-                self._report(connection, known, now)
+                woken |= self._report(connection, known, now)
+            delay = queues.default_delay(connection, self._settings.delay)
+            scheduling.wake(connection, woken, now, delay)
         return answers
 
     def _admit(self, connection: Connection, puts: Sequence[_Put], now: float) -> list[bool]:
@@ -131,23 +130,18 @@ class Intake:
         again = scheduling.discover(connection, {url_id: put.queue for url_id, put in seen})
         news = []
         new_rows, rows = [], {}
-        woken = set()
         for put, (url_id, is_first, _replaces) in zip(puts, admissions, strict=True):
             is_new = is_first or url_id in again
             news.append(is_new)
             if not is_new:
                 continue
             again.discard(url_id)
-            woken.add(put.queue)
             if not is_first:
                 rows[url_id] = put.item.metadata
             elif put.item.metadata:
                 new_rows.append((url_id, put.item.metadata))
         scheduling.add_metadata(connection, new_rows)
         scheduling.put_metadata(connection, rows)
-        scheduling.wake(
-            connection, woken, now, queues.default_delay(connection, self._settings.delay)
-        )
         return news
 
     def _beyond_limits(self, connection: Connection, puts: Sequence[_Put]) -> set[int]:
@@ -168,8 +162,8 @@ class Intake:
                 held.add(at)
         return held
 
-    def _report(self, connection: Connection, puts: Sequence[_Put], now: float) -> None:
-        """Record what came of URLs, and learn from it."""
+    def _report(self, connection: Connection, puts: Sequence[_Put], now: float) -> set[str]:
+        """Record what came of URLs, and learn from it; return their queues."""
         latest = {put.form.key: put for put in puts}  # of several reports, the last one counts
         ids_by_key = url_ids_of_keys(connection, list(latest))
         found = {row[0]: row for row in rows_of(connection, _FOUND, list(ids_by_key.values()))}
@@ -192,10 +186,7 @@ class Intake:
             if one.late or one.outcome.retry_at is None
         }
         scheduling.put_again(connection, again_at)
-        names = {row[5] for row in found.values()}
-        scheduling.wake(
-            connection, names, now, queues.default_delay(connection, self._settings.delay)
-        )
+        return {row[5] for row in found.values()}
 
     def _outcome(self, report: Report, queued: Queued, queue: str, again_at: int) -> Outcome:
         """Return what the store records of a report."""

@@ -6,13 +6,12 @@ import msgspec
 from sqlalchemy import Connection
 
 from canonry.canon import redact
-from canonry.crawler.admission import exclusions
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import remedies
 from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
 from canonry.crawler.inquiry.remedies import Case
 from canonry.crawler.settings import SettingsError, load
-from canonry.storage.steering import refused_list
+from canonry.storage.steering import excluded_patterns, refused_list
 from canonry.storage.steering.refused_list import RefusedURL
 from canonry.storage.steering.releases import Refusal
 from canonry.storage.timestamps import Moment, iso
@@ -70,7 +69,7 @@ class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
 def refusals_of(connection: Connection) -> list[RefusalAnswer]:
     """Return for what reasons URLs are held or have failed, the most frequent first."""
     crawl = last_crawl(connection)
-    excluded = exclusions.held(connection)
+    excluded = excluded_patterns.holding(connection)
     answers = []
     for place, (refusal, number) in enumerate(refused_list.refusals(connection)):
         rows: Sequence[RefusedURL] = ()
@@ -96,7 +95,7 @@ def urls_of(connection: Connection, refusal: Refusal, before: int | None = None)
             number,
             page.rows[:_EXAMPLES],
             last_crawl(connection),
-            exclusions.held(connection),
+            excluded_patterns.holding(connection),
         ),
         urls=[
             RefusedURLAnswer(

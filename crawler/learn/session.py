@@ -6,9 +6,10 @@ killed before the end, the store stays as it was.
 """
 
 import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
@@ -27,6 +28,7 @@ from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.plurals import agreement, counted
 from canonry.crawler.settings.learning_settings import LearningSettings
+from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
@@ -34,6 +36,7 @@ from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 
 _MOST_BYTES = 200_000_000  # approximate memory for all sites
+_R = TypeVar("_R")
 
 
 class Learned(NamedTuple):
@@ -64,6 +67,32 @@ class _Learning(NamedTuple):
 
     site: LearnedSite
     policy: RequestPolicy
+
+
+def surviving_learning(
+    record: Callable[[], _R],
+    switch_off: Callable[[], bool],
+    notify: Callable[[str], None],
+    told: str = "learning failed and is switched off",
+) -> _R:
+    """Record, and once more without learning if that fails: its faults only switch it off.
+
+    Args:
+        record: records in one transaction; any error but a `StoreError` is blamed on learning.
+        switch_off: switches it off; returns False if it was off, and then the error is raised.
+        notify: receives a sentence for people, with the trace.
+        told: the sentence.
+    """
+    try:
+        return record()
+    except StoreError:
+        raise
+    except Exception as error:
+        if not switch_off():
+            raise
+        trace = "".join(traceback.format_exception(error)).rstrip()
+        notify(f"{told}; please report this:\n{trace}")
+        return record()
 
 
 class LearningSession(StoredRules):

@@ -1,13 +1,12 @@
 """CDXJ: the index of a WARC file, which replay tools read: where the records of each URL are."""
 
 import json
-import os
 from pathlib import Path
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.canon.policies import preset
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.files.output import sync_folder
+from canonry.crawler.files.output import atomic
 
 _ENDING = ".cdxj"
 
@@ -60,10 +59,5 @@ class CdxjIndex:
     def write(self, folder: Path) -> None:
         """Write the index beside its file, whole or not at all; its lines are in their order."""
         path = folder / f"{self._name.removesuffix('.warc.gz')}{_ENDING}"
-        unfinished = path.with_name(f"{path.name}.open")
-        with unfinished.open("wb") as file:
+        with atomic(str(path)) as file:
             file.writelines(sorted(line.encode() for line in self._lines))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
-        sync_folder(folder)

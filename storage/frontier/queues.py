@@ -12,7 +12,7 @@ from canonry.storage.frontier.scheduling import (
     LIMIT,
     PRESENT,
     put_queue,
-    wake,
+    reopen,
 )
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
@@ -83,32 +83,22 @@ def id_of(connection: Connection, name: str) -> int | None:
     return found
 
 
-def made(connection: Connection, name: str, now: float) -> int:
+def _made(connection: Connection, name: str, now: float) -> int:
     """Return the id of a queue; make it if it is not there."""
     return host_ids(connection, [name], now)[name]
 
 
-def put_delay(
-    connection: Connection, host_id: int, seconds: float, now: float, default: float
-) -> None:
-    """Write the seconds between two calls that get URLs of a queue."""
+def put_delay(connection: Connection, name: str, seconds: float, now: float) -> None:
+    """Write the seconds between two calls that get URLs of a queue; make it if it is not there."""
+    host_id = _made(connection, name, now)
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(delay=seconds))
-    _reopen(connection, host_id, now, default)
+    reopen(connection, name, seconds)
 
 
-def block(connection: Connection, host_id: int, until: float, now: float, default: float) -> None:
-    """Let a queue give no URLs before a time; 0 ends its block."""
-    put_queue(connection, host_id, blocked_until=until)
-    _reopen(connection, host_id, now, default)
-
-
-def _reopen(connection: Connection, host_id: int, now: float, default: float) -> None:
-    """Let a queue wait as long as its pause and its block say, and no longer."""
-    far = {"ready_at": 1e12}
-    here = hosts.c.id == host_id
-    connection.execute(update(hosts).where(here).values(far))
-    name = connection.execute(select(hosts.c.name).where(here)).scalar_one()
-    wake(connection, [name], now, default)
+def block(connection: Connection, name: str, until: float, now: float, default: float) -> None:
+    """Let a queue give no URLs before a time; 0 ends its block. Make it if it is not there."""
+    put_queue(connection, _made(connection, name, now), blocked_until=until)
+    reopen(connection, name, default)
 
 
 def put_limit(connection: Connection, host_id: int, most: int) -> None:

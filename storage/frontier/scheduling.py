@@ -240,12 +240,34 @@ def add_metadata(connection: Connection, rows: Sequence[tuple[int, bytes]]) -> N
 
 def wake(connection: Connection, names: Iterable[str], now: float, delay: float) -> None:
     """Let queues give URLs as soon as their pause and their block are over."""
-    rows = list(rows_of(connection, _WAITING, list(names)))
-    for host_id, ready_at, own_delay, handed_at, blocked_until in rows:
-        rested = (handed_at or 0.0) + (delay if own_delay is None else own_delay)
-        gate = max(rested, blocked_until or 0.0)
+    for host_id, ready_at, gate in _gates(connection, list(names), delay):
         if ready_at > max(gate, now):
             _REST.run(connection, {"host_id": host_id, "ready_at": gate})
+
+
+def reopen(connection: Connection, name: str, delay: float) -> None:
+    """Let a queue wait as long as its pause and its block say, and no longer."""
+    for host_id, _ready_at, gate in _gates(connection, [name], delay):
+        _REST.run(connection, {"host_id": host_id, "ready_at": gate})
+
+
+def _gates(
+    connection: Connection, names: Sequence[str], delay: float
+) -> list[tuple[int, float, float]]:
+    """Return for queues their ids, when they are ready, and when pause and block are over."""
+    return [
+        (
+            host_id,
+            ready_at,
+            max(
+                (handed_at or 0.0) + (delay if own_delay is None else own_delay),
+                blocked_until or 0.0,
+            ),
+        )
+        for host_id, ready_at, own_delay, handed_at, blocked_until in rows_of(
+            connection, _WAITING, names
+        )
+    ]
 
 
 def discover(connection: Connection, queue_of: Mapping[int, str]) -> set[int]:

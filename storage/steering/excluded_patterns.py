@@ -106,6 +106,11 @@ def excluded(connection: Connection) -> Iterator[tuple[str, int]]:
     yield from ((found, mark) for found, mark in connection.execute(marked.order_by(budgets.c.key)))
 
 
+def holding(connection: Connection) -> set[str]:
+    """Return the patterns that hold URLs now."""
+    return {found for found, mark in excluded(connection) if mark in EXCLUDED}
+
+
 class _Found(NamedTuple):
     """A URL that may have the pattern."""
 
@@ -143,7 +148,7 @@ class _Pass:
             return 0
         wanted = [row for row in rows if row.host_id == host and self._pattern.has(row.url)]
         if self._mark == INCLUDING:
-            others = {text for text, mark in excluded(connection) if mark in EXCLUDED}
+            others = holding(connection)
             wanted = [row for row in wanted if others.isdisjoint(self._pattern.of(row.url))]
         self._changed += len(wanted)
         if self._mark == INCLUDING:

@@ -92,7 +92,7 @@ def test_a_frontier_moves_with_what_engines_have_set(
         create_tables(connection)
         scheduling.put_metadata(connection, {1: b"kept", 2: b""})
         scheduling.put_again(connection, {2: 1_900_000_000})
-        queues.block(connection, 1, 1_900_000_000.0, 0.0, 1.0)
+        queues.block(connection, "h.example", 1_900_000_000.0, 0.0, 1.0)
         queues.put_default_delay(connection, 7.0)
     store.close()
     source, target = databases.url_of(tmp_path), place(kind)

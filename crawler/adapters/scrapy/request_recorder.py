@@ -1,6 +1,5 @@
 """The recorder: turn finished requests into outcomes for the store, and learn from them."""
 
-import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -8,8 +7,8 @@ from sqlalchemy import Connection
 
 from canonry.crawler.adapters.scrapy.observations import Observation, outcome_of
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.learn.session import LearningSession
-from canonry.storage import Candidate, Outcome, Store, StoreError
+from canonry.crawler.learn.session import LearningSession, surviving_learning
+from canonry.storage import Candidate, Outcome, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import DoneRequest
@@ -104,23 +103,18 @@ class RequestRecorder:
     def record(self, now: float) -> bool:
         """Record requests whose responses were processed, and learn from them.
 
-        Any error other than a `StoreError` is blamed on learning, which is switched off; the batch
-        is then recorded again. Without learning, the error is raised.
+        A fault of learning only switches the learning off.
 
         Returns:
             True if there may be more to record.
         """
-        try:
-            return self._record(now)
-        except StoreError:
-            raise
-        except Exception as error:
-            if self._learning is None:
-                raise
-            trace = "".join(traceback.format_exception(error)).rstrip()
-            self._notify(f"learning failed and is switched off; please report this:\n{trace}")
+
+        def switch_off() -> bool:
+            was_on = self._learning is not None
             self._learning = None
-            return self._record(now)
+            return was_on
+
+        return surviving_learning(lambda: self._record(now), switch_off, self._notify)
 
     def _record(self, now: float) -> bool:
         sentence = None

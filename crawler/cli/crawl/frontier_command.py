@@ -11,6 +11,7 @@ from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files.inputs import read_seed_lists
 from canonry.crawler.settings import load
+from canonry.crawler.web.safety import is_loopback
 from canonry.extras import require
 
 _PORT = 7_071
@@ -77,7 +78,7 @@ def frontier(
         raise click.UsageError("--tls-ca needs --tls-cert and --tls-key.")
     keys = None if certificate is None else server.TLSFiles(certificate, key, authority)
     place = server.FrontierPlace(host, port, token_of(token, token_file), keys)
-    if not server.is_local(place) and place.token is None and authority is None:
+    if not is_loopback(host) and place.token is None and authority is None:
         raise click.UsageError(
             f"Other machines can reach {host}: give --token-file FILE, or --tls-ca FILE."
         )

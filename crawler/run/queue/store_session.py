@@ -1,6 +1,5 @@
 """The store session: one worker's calls to the store, each on the writer thread."""
 
-import traceback
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -8,9 +7,9 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from canonry.crawler.learn.request_policy import Probe
-from canonry.crawler.learn.session import Learned, LearningSession
+from canonry.crawler.learn.session import Learned, LearningSession, surviving_learning
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
-from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, StoreError
+from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
 from canonry.storage.records import CachedRobots, redirect_targets
 from canonry.storage.rows import address_rows, budgets, host_rows, leases, waiting
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
@@ -289,20 +288,16 @@ class StoreSession:
 
     def _surviving_learning(self, record: Callable[[], Recorded]) -> Recorded:
         """Record, on the writer thread; a fault of learning only switches the learning off."""
-        try:
-            return record()
-        except StoreError:
-            raise
-        except Exception as error:
+
+        def switch_off() -> bool:
             if self._learning is None:
-                raise
-            trace = "".join(traceback.format_exception(error)).rstrip()
-            self._notify(
-                f"Learning failed and is switched off for this run; please report this:\n{trace}"
-            )
+                return False
             self._learning = self._store.rules = None
             self.learning_failed = 1
-            return record()
+            return True
+
+        told = "Learning failed and is switched off for this run"
+        return surviving_learning(record, switch_off, self._notify, told)
 
     def _record_links(self, links: Sequence[Candidate], now: float) -> Recorded:
         """Record links in one transaction, on the writer thread."""
