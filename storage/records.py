@@ -72,6 +72,8 @@ class Page(NamedTuple):
     charset: str | None = None
     etag: str | None = None
     modified: str | None = None
+    use_statements: str | None = None
+    use_reserved: str | None = None
 
 
 NOFOLLOW = "nofollow"  # the reason of links that are not followed, because their page says so

@@ -31,6 +31,8 @@ class Document(NamedTuple):
     title: str | None
     charset: str | None = None  # the Encoding Standard's name
     unreadable: tuple[str, ...] = ()  # links with an unknown entity
+    # Names and contents of the <meta> elements that say how the page may be used.
+    use: tuple[tuple[str, str], ...] = ()
 
 
 def absolute(reference: str | None, base: str) -> str | None:
@@ -50,12 +52,20 @@ def header_forbids_following(values: Iterable[str], token: str) -> bool:
         values: the values of all such headers. ``name: directive, ...`` addresses one crawler only.
         token: our own product token.
     """
-    return any(
-        directive in _FORBIDS
-        for value in values
-        for name, directive in _directives(value)
-        if name in {"", token.lower()}
-    )
+    return not _FORBIDS.isdisjoint(directives_for(values, token))
+
+
+def directives_for(values: Iterable[str], token: str) -> Iterator[str]:
+    """Yield the directives of ``X-Robots-Tag`` headers that are for us, in lower case.
+
+    Args:
+        values: the values of all such headers. ``name: directive, ...`` addresses one crawler only.
+        token: our own product token.
+    """
+    for value in values:
+        for name, directive in _directives(value):
+            if directive and name in {"", token.lower()}:
+                yield directive
 
 
 def _directives(value: str) -> Iterator[tuple[str, str]]:

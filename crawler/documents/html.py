@@ -36,6 +36,9 @@ _REFRESH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_TITLE = 1000
+# The other names of <meta> elements about the use of a page (TDM Reservation Protocol).
+_ABOUT_USE = frozenset({"tdm-reservation", "tdm-policy"})
+_MOST_USES = 16
 Attributes = Mapping[str, str]
 
 
@@ -72,6 +75,7 @@ class Elements:
         self._title: str | None = None
         self._based = False
         self._names = {"robots", own_name.lower()} - {""}
+        self._use: list[tuple[str, str]] = []
         self._embeds = embeds
 
     def add(self, name: str, attributes: Attributes) -> None:
@@ -99,7 +103,15 @@ class Elements:
         unfollowed = tuple(link for link, no in links.items() if no or self._nofollow)
         canonical = self._canonical and encode_query(self._canonical, encoding)
         named = absolute(canonical, self._base)
-        return Document(self._base, followed, unfollowed, named, self._title or None, encoding)
+        return Document(
+            self._base,
+            followed,
+            unfollowed,
+            named,
+            self._title or None,
+            encoding,
+            use=tuple(self._use[:_MOST_USES]),
+        )
 
     def _anchor(self, name: str, attributes: Attributes) -> None:
         """Collect a link, area or frame."""
@@ -115,11 +127,15 @@ class Elements:
             self._based = True
             self._base = _base(attributes["href"], self._url)
 
-    def _meta(self, _name: str, attributes: Attributes) -> None:
+    def _meta(self, _element: str, attributes: Attributes) -> None:
         """Collect directives for crawlers, and the target of a refresh."""
         content = attributes.get("content", "")
-        if attributes.get("name", "").strip().lower() in self._names:
+        name = attributes.get("name", "").strip().lower()
+        if name in self._names:
             self._nofollow |= meta_forbids_following(content)
+            self._use.append(("robots", content))
+        elif name in _ABOUT_USE:
+            self._use.append((name, content))
         elif (refresh := _refresh(attributes.get("http-equiv", ""), content)) is not None:
             self._links[refresh] = False
 

@@ -138,6 +138,11 @@ class RobotsChecker:
         known = self._known.get(origin_of(url))
         return () if known is None else known.rules.sitemaps
 
+    def uses(self, url: str) -> tuple[tuple[str, str], ...]:
+        """Return what robots.txt says about the use of a page; call `check` first."""
+        known = self._known.get(origin_of(url))
+        return () if known is None else known.rules.uses(url)
+
     def _raise_failure(self, origin: str) -> None:
         """Raise an origin's last failure if no retry is due, or another visit is making it.
 

@@ -21,11 +21,15 @@ _LINE = re.compile(
     | disallow | dissallow | dissalow | disalow | diasllow | disallaw
     | crawl[- ]delay
     | site-?maps?
+    | content-signal | content-usage
     )
     (?: [ \t]*+ : [ \t]*+ ([^#\n]*+) | [ \t]++ ([^ \t#\n]++) [ \t]*+ (?=\#|$) )""",
     re.ASCII | re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = "uadcs"
+_SIGNAL, _USAGE = "le"  # the last letters of theirs
+_NEVER_ENDING = frozenset({_SITEMAP, _SIGNAL, _USAGE})  # they end no list of names for a delay
+_ABOUT_USE = {_SIGNAL: "content-signal", _USAGE: "content-usage"}
 _TOKEN = re.compile(r"[A-Za-z_-]++|\*(?!\S)")  # section 2.2.1: the characters of a product token
 _ALL = "*"
 # Before a comparison, all but unreserved and reserved characters are encoded (section 2.2.2), and
@@ -71,7 +75,7 @@ class _Pattern(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line with a known field: the field's first letter, the value, and the line's offset."""
+    """A line with a known field: a letter for it, the value, and the line's offset."""
 
     field: str
     value: str
@@ -90,7 +94,11 @@ class RobotsRules:
     """What one crawler may fetch from an origin."""
 
     def __init__(
-        self, rules: Iterator[tuple[str, bool]], delay: float | None, sitemaps: tuple[str, ...]
+        self,
+        rules: Iterator[tuple[str, bool]],
+        delay: float | None,
+        sitemaps: tuple[str, ...],
+        uses: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """Sort the rules, the longest first.
 
@@ -98,9 +106,11 @@ class RobotsRules:
             rules: paths as in the file, and True where they are allowed.
             delay: seconds between requests, or None.
             sitemaps: references to sitemaps, as in the file.
+            uses: names and values of the fields about the use of pages.
         """
         self.delay = delay
         self.sitemaps = sitemaps
+        self._uses = [(name, *_use_of(value)) for name, value in uses]
         self._prefixes: dict[str, bool] = {}
         patterns: set[_Pattern] = set()
         for path, allows in rules:
@@ -132,6 +142,33 @@ class RobotsRules:
                 return pattern.allows
         return best[1]
 
+    def uses(self, url: str) -> tuple[tuple[str, str], ...]:
+        """Return what the file says about the use of a page: the name of a field and its value.
+
+        Of each field, the lines with the longest path that matches count, all of them
+        (draft-ietf-aipref-attach). A line without a path is about all pages.
+        """
+        if not self._uses:
+            return ()
+        target = _target_of(url)
+        found: dict[str, tuple[int, list[str]]] = {}
+        for name, pattern, value in self._uses:
+            if pattern.matches(target):
+                longest, values = found.get(name, (-1, []))
+                if pattern.length > longest:
+                    found[name] = pattern.length, [value]
+                elif pattern.length == longest:
+                    values.append(value)
+        return tuple((name, ", ".join(values)) for name, (_length, values) in found.items())
+
+
+def _use_of(value: str) -> tuple[_Pattern, str]:
+    """Return the path of a field about use, if it begins with one, and the rest."""
+    path, _space, rest = value.partition(" ")
+    if not value.startswith(("/", "*")):
+        path, rest = "", value
+    return _Pattern.of(path, allows=True), rest.strip()
+
 
 def parse_robots(text: str, agent: str) -> RobotsRules:
     """Read a robots.txt for one crawler.
@@ -147,6 +184,7 @@ def parse_robots(text: str, agent: str) -> RobotsRules:
         ((line.value, line.field == _ALLOW) for line in _rules_for(token, lines)),
         max(delays, default=None),
         tuple(line.value for line in lines if line.field == _SITEMAP and line.value),
+        tuple(_uses_for(token, lines)),
     )
 
 
@@ -188,9 +226,14 @@ def _unified(text: str) -> str:
 def _lines_of(text: str) -> list[_Line]:
     """Return the lines with known fields."""
     return [
-        _Line(line[1][0].lower(), (line[2] or line[3] or "").rstrip(" \t"), line.start())
+        _Line(_field(line[1].lower()), (line[2] or line[3] or "").rstrip(" \t"), line.start())
         for line in _LINE.finditer(text)
     ]
+
+
+def _field(name: str) -> str:
+    """Return the letter for a field."""
+    return name[-1] if name.startswith("content") else name[0]
 
 
 def _group_for(agent: str, lines: list[_Line]) -> str:
@@ -226,10 +269,23 @@ def _delays_for(token: str, lines: list[_Line]) -> Iterator[float]:
         if field == _AGENT:
             applies = (applies and reads_names) or _token(value) == token
             reads_names = True
-        elif field != _SITEMAP:
+        elif field not in _NEVER_ENDING:
             reads_names = False
             if applies and field == _DELAY and (delay := _seconds(value)) is not None:
                 yield delay
+
+
+def _uses_for(token: str, lines: list[_Line]) -> Iterator[tuple[str, str]]:
+    """Yield the fields about use for a token, by name and value; those before all groups count."""
+    applies, reads_names = True, False
+    for field, value, _at in lines:
+        if field == _AGENT:
+            applies = (applies and reads_names) or _token(value) == token
+            reads_names = True
+        elif field != _SITEMAP:
+            reads_names = False
+            if applies and field in _ABOUT_USE:
+                yield _ABOUT_USE[field], value
 
 
 def _token(name: str) -> str:

@@ -133,6 +133,9 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.ROBOTS.label: _says(
             f"the owner of the site; if the file has changed, {_release(HoldReason.ROBOTS)}"
         ),
+        HoldReason.USE_RESERVED.label: lambda case: (
+            f"another --purpose (it was {', '.join(case.settings.crawl.purpose)})"
+        ),
         HoldReason.SCHEME.label: _says("nothing: it is no page of the web"),
         HoldReason.LEARNED.label: _rules,
         HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),

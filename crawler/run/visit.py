@@ -8,6 +8,8 @@ from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.links import LinkFinder, PageLinks, RecordLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.documents import usage
+from canonry.crawler.documents.document import Document
 from canonry.crawler.fetch.body_reader import BodyRoom
 from canonry.crawler.fetch.faults import Fault, FetchError, seconds_before_retry, seconds_to_wait
 from canonry.crawler.fetch.response import Get, Response
@@ -55,6 +57,8 @@ class Visitor:
         self._robots = robots
         self._url_filter = url_filter
         self._settings = settings.fetch
+        self._token = settings.crawl.token
+        self._purpose = frozenset(settings.crawl.purpose)
         self._learns = settings.learn.enabled
         self._links = LinkFinder(url_filter, settings)
         self._fingerprints = Fingerprints()
@@ -85,6 +89,9 @@ class Visitor:
         try:
             if not await self._is_allowed(queued.url, slow_down):
                 return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, was_requested=asks)
+            if self._is_reserved(queued.url):
+                reason = HoldReason.USE_RESERVED.label
+                return Outcome(queued, State.HELD, reason, was_requested=asks)
             with self._room.visit():
                 outcome = await self._follow(queued, record)
             self._vain.answered(queued)
@@ -122,6 +129,12 @@ class Visitor:
         if verdict.delay is not None:
             slow_down(verdict.delay)
         return verdict.allowed
+
+    def _is_reserved(self, url: str) -> bool:
+        """Return True if robots.txt reserves a use for which this crawl is made."""
+        said = self._robots.uses(url) if self._purpose else ()
+        statements = [usage.UseStatement("robots.txt", *one) for one in said]
+        return not self._purpose.isdisjoint(usage.reserved(statements))
 
     def _with_sitemaps(self, outcome: Outcome) -> Outcome:
         """Add the sitemaps that robots.txt names to the links, once for each origin."""
@@ -257,6 +270,7 @@ class Visitor:
         body = response.body
         is_read = self._learns and response.status == OK
         digest, read = await self._fingerprints.of(body, content_type, read=is_read)
+        statements = self._use_of(response, document)
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
@@ -269,6 +283,8 @@ class Visitor:
             charset=document.charset if document else None,
             etag=response.headers.get("ETag") if response.status == OK else None,
             modified=response.headers.get("Last-Modified") if response.status == OK else None,
+            use_statements=usage.as_stored(statements),
+            use_reserved=" ".join(usage.reserved(statements, content_type)) or None,
         )
         return Outcome(
             queued,
@@ -283,6 +299,16 @@ class Visitor:
             earlier=page_links.earlier,
             blocks=read,
         )
+
+    def _use_of(self, response: Response, document: Document | None) -> list[usage.UseStatement]:
+        """Return what a page's site says about its use."""
+        statements = [
+            usage.UseStatement("robots.txt", *one) for one in self._robots.uses(response.url)
+        ]
+        statements += usage.in_headers(response.headers, self._token)
+        if document is not None:
+            statements += [usage.UseStatement("meta", *one) for one in document.use]
+        return statements
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:
         """Return the outcome of a fault: a retry if the fault may pass, after growing waits."""

@@ -63,6 +63,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ),
     ]
     respect_nofollow: bool
+    purpose: tuple[Literal["search", "ai-input", "ai-train", "tdm"], ...]
     embeds: bool
     sitemaps: bool
     policy: str

@@ -49,6 +49,7 @@ class ClusterRow(NamedTuple):
     members: Sequence[ClusterMember] = ()
     left: Sequence[str] = ()  # URLs that are no longer members
     same_as: str | None = None  # of a tombstone: the representative that its URL has now
+    use_reserved: str | None = None  # the uses that its site reserves: search, ai-train ...
 
 
 class _KnownName(NamedTuple):
@@ -61,6 +62,7 @@ class _AnsweredPage(NamedTuple):
     title: str | None
     content_type: str | None
     digest: bytes | None
+    use_reserved: str | None
     fetched_at: float
 
 
@@ -114,7 +116,8 @@ class Batch:
         for root, url_id in zip(self.roots, self.url_ids, strict=True):
             facts: tuple[object, ...]
             if root == url_id:
-                facts = (*self._pages[url_id][:-1], self._urls[url_id].reason)
+                *shown, uses, _fetched_at = self._pages[url_id]
+                facts = (*shown, self._urls[url_id].reason, *([uses] if uses else []))
             else:
                 step = self.step(url_id)
                 facts = (step.kind, step.status, self.next_of(url_id), self.rules_of(url_id))
@@ -148,6 +151,7 @@ class Batch:
             reason=self._urls[root].reason,
             members=[self._member(url_id) for url_id in members],
             left=left,
+            use_reserved=page.use_reserved,
         )
 
     def _member(self, url_id: int) -> ClusterMember:
@@ -211,7 +215,7 @@ def _urls(connection: Connection, url_ids: list[int]) -> Mapping[int, _KnownName
 def _pages(connection: Connection, url_ids: list[int]) -> Mapping[int, _AnsweredPage]:
     question = f"""
         SELECT url_id, status, title, content_type, CASE WHEN links <> {UNREAD} THEN digest END,
-            fetched_at
+            use_reserved, fetched_at
         FROM pages WHERE url_id"""  # noqa: S608 - our own number
     return {
         url_id: _AnsweredPage._make(page)

@@ -1,4 +1,4 @@
-"""Steps that add a column, or empty tables: from schema 4 to 5, 5 to 6, 8 to 9, and 9 to 10."""
+"""Steps that only add columns, or empty tables: from schema 4, 5, 8, 9 and 12."""
 
 from alembic.operations import Operations
 from sqlalchemy import (
@@ -63,3 +63,11 @@ def from_9(_connection: Connection, operations: Operations) -> None:
     said = "how many hosts of its registrable domain were found before it"
     rank = Column("rank", Integer, nullable=False, server_default=text("0"), comment=said)
     operations.add_column("hosts", rank)
+
+
+def from_12(_connection: Connection, operations: Operations) -> None:
+    """Add two columns, which are empty until a page is fetched again."""
+    said = "what its site says of its use, a statement a line"
+    operations.add_column("pages", Column("use_statements", Text, comment=said))
+    reserved = "the uses that its site reserves, with spaces between"
+    operations.add_column("pages", Column("use_reserved", Text, comment=reserved))

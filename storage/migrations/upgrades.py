@@ -35,6 +35,7 @@ _STEPS: dict[int, Callable[[Connection, Operations], None]] = {
     9: small_steps.from_9,
     10: from_10.upgrade,
     11: from_11.upgrade,
+    12: small_steps.from_12,
 }
 
 

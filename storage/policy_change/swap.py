@@ -77,7 +77,7 @@ INSERT INTO keys (key, url_id)
 SELECT key, url_id FROM rekey_urls
 WHERE url_id NOT IN (SELECT old_id FROM rekey_merged) ORDER BY key
 """
-_KINDS = ("urls", "levels", "pages", "aliases", "bodies")
+_KINDS = ("urls", "levels", "pages", "aliases", "bodies", counted.RESERVED)
 
 
 class Target(NamedTuple):
@@ -237,6 +237,10 @@ def recount(connection: Connection) -> None:
     bodies = select(func.count(), func.count(pages.c.digest.distinct())).where(*with_body)
     number, distinct = connection.execute(bodies).one()
     numbers[counted.REPEATED] = number - distinct
+    by_uses = select(pages.c.use_reserved, func.count()).group_by(pages.c.use_reserved)
+    for uses, number in connection.execute(by_uses):
+        for use in counted.reserved(uses):
+            numbers[use] = numbers.get(use, 0) + number
     connection.execute(delete(counts).where(counts.c.kind.in_(_KINDS)))
     rows = [{**key._asdict(), "count": number} for key, number in numbers.items() if number]
     if rows:

@@ -67,6 +67,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "keys": sum(states.values()),  # each URL has one
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
+        "use_reserved": {use: n for use, _, n in counts.read(connection, counts.RESERVED)},
         **reasons,
         "waiting": [
             {**host._asdict(), "until": iso(host.until)}
@@ -142,6 +143,8 @@ EXPORTS: dict[str, Select[Any]] = {
         urls.c.depth,
         _SOURCE.c.url.label("found_on"),
         case((pages.c.links == UNREAD, urls.c.reason)).label("unread"),
+        pages.c.use_reserved,
+        pages.c.use_statements,
     )
     .join_from(pages, urls, urls.c.id == pages.c.url_id)
     .join(_SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)

@@ -28,6 +28,7 @@ def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: 
     if not rows:
         return
     changes = Counter(counts.page(page.status) for page in latest.values())
+    changes.update(one for page in latest.values() for one in counts.reserved(page.use_reserved))
     changes.subtract(_delete(connection, list(latest)))
     bodies = [p.digest for p in latest.values() if p.status == OK and p.size]
     changes[counts.REPEATED] += _repeated(connection, bodies)
@@ -45,12 +46,13 @@ def _repeated(connection: Connection, digests: Sequence[bytes]) -> int:
 
 def _delete(connection: Connection, url_ids: Sequence[int]) -> Counter[counts.Counted]:
     """Delete pages; return the counts to subtract."""
-    question = "SELECT status, digest, size FROM pages WHERE url_id"
+    question = "SELECT status, digest, size, use_reserved FROM pages WHERE url_id"
     gone = list(rows_of(connection, question, url_ids))
-    changes = Counter(counts.page(status) for status, _digest, _size in gone)
+    changes = Counter(counts.page(status) for status, *_rest in gone)
+    changes.update(one for *_rest, uses in gone for one in counts.reserved(uses))
     if gone:
         change_rows(connection, "DELETE FROM pages WHERE url_id", url_ids)
-        digests = [bytes(digest) for status, digest, size in gone if status == OK and size]
+        digests = [bytes(digest) for status, digest, size, _uses in gone if status == OK and size]
         changes[counts.REPEATED] += _repeated(connection, digests)
     return changes
 

@@ -10,7 +10,7 @@ from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
-_by_robots = and_(urls.c.state == State.HELD, urls.c.reason == "robots")
+_by_robots = and_(urls.c.state == State.HELD, urls.c.reason.in_(("robots", "use-reserved")))
 
 
 def requeue(connection: Connection, before: float) -> int:

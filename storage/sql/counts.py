@@ -14,7 +14,7 @@ from canonry.storage.sql.tables.figure_tables import counts
 class Counted(NamedTuple):
     """The name of one count."""
 
-    kind: str  # "urls", "levels", "pages", "aliases", "bodies" or "hosts"
+    kind: str  # "urls", "levels", "pages", "aliases", "bodies", "hosts" or "reserved"
     name: str
     reason: str = ""
 
@@ -25,6 +25,7 @@ _READ = Prepared(
 )
 _here = (counts.c.name == bindparam("name"), counts.c.reason == bindparam("reason"))
 _TOTAL_OF = Prepared(select(counts.c.count).where(_of_kind, *_here))
+RESERVED = "reserved"  # the kind of pages whose site reserves a use
 REPEATED = Counted("bodies", "repeated")  # pages whose body another page has
 
 
@@ -41,6 +42,11 @@ def level(depth: int) -> Counted:
 def page(status: int) -> Counted:
     """Return the count of pages with an HTTP status."""
     return Counted("pages", str(status))
+
+
+def reserved(uses: str | None) -> Iterator[Counted]:
+    """Yield the count of each use that the site of a page reserves."""
+    return (Counted(RESERVED, use) for use in (uses or "").split())
 
 
 def alias(kind: str, status: int) -> Counted:

@@ -30,7 +30,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 12  # increase it with every change; CONTRIBUTING has the steps
+VERSION = 13  # increase it with every change; CONTRIBUTING has the steps
 
 
 class State(IntEnum):
@@ -204,6 +204,8 @@ pages = Table(
     Column("charset", Text, comment="encoding it was read in, as the Encoding Standard names it"),
     Column("etag", Words, comment="its entity tag, for conditional requests"),
     Column("modified", Words, comment="its Last-Modified, for conditional requests"),
+    Column("use_statements", Words, comment="what its site says of its use, a statement a line"),
+    Column("use_reserved", Words, comment="the uses that its site reserves, with spaces between"),
     Index("pages_by_digest", "digest"),
     Index("pages_by_time", "fetched_at", "url_id"),
 )

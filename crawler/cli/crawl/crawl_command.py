@@ -66,6 +66,13 @@ _OF_FETCH = ("allow_private", "ca_file", "cookies", "identity", "identity_agent"
     help="Leave links alone that are marked nofollow.",
 )
 @click.option(
+    "--purpose",
+    multiple=True,
+    metavar="USE",
+    help="Do not fetch what robots.txt reserves from this use: search, ai-input, ai-train or tdm. "
+    "Can be repeated.",
+)
+@click.option(
     "--recrawl-after", metavar="TIME", help="Fetch pages again that are older: 12h, 7d, 4w."
 )
 @click.option(

@@ -28,6 +28,8 @@ class ExportedPage(msgspec.Struct, frozen=True, kw_only=True):
     depth: int  # links from a seed, not counting redirects
     found_on: str | None  # the page or redirect that named it first; null: a seed
     unread: str | None  # reason why its body was not read
+    use_reserved: str | None  # the uses that its site reserves: search, ai-train ...
+    use_statements: str | None  # what its site says of its use, a statement a line
 
 
 class ExportedURL(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +108,7 @@ class ExportedCluster(msgspec.Struct, frozen=True, kw_only=True):
     members: list[ExportedMember]
     left: list[str]  # URLs that were members, and are no more
     same_as: str | None  # of a tombstone: the representative that its URL has now
+    use_reserved: str | None  # the uses that its site reserves: search, ai-train ...
 
 
 class ExportedMerge(msgspec.Struct, frozen=True, kw_only=True):

@@ -71,6 +71,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     keys: int
     pages_by_status: dict[int, int]  # by HTTP status
     repeated_bodies: int  # pages with the body of another one
+    use_reserved: dict[str, int]  # pages, by the use that their sites reserve
     held: dict[str, int]  # by reason
     failed: dict[str, int]  # by reason
     waiting: list[WaitingJSON]

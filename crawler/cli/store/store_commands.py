@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path, PurePath
@@ -24,6 +25,7 @@ from canonry.crawler.cli.printed.store_json import (
 )
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
+from canonry.crawler.documents.usage import USES
 from canonry.crawler.files import output, tables
 from canonry.crawler.inquiry.rule_names import RuleNames
 from canonry.crawler.named_policies import find_policy, policy_file
@@ -70,6 +72,7 @@ def status(store: str, *, as_json: bool) -> int:
 
 @described(
     "canonry export pages --store crawl.db -o pages.parquet",
+    "canonry export pages --allows ai-train -o corpus.jsonl",
     "canonry export aliases --format csv",
     "canonry export clusters --cursor index.cursor -o changes.jsonl",
 )
@@ -87,6 +90,12 @@ def status(store: str, *, as_json: bool) -> int:
     metavar="FILE",
     callback=unless_dash,
     help="Write to FILE, which appears when it is complete; .gz compresses.  [default: stdout]",
+)
+@click.option(
+    "--allows",
+    type=click.Choice(USES),
+    multiple=True,
+    help="Of pages, leave out those whose sites reserve this use. Can be repeated.",
 )
 @click.option(
     "--since",
@@ -112,6 +121,7 @@ def export(
     store: str,
     output_format: str | None,
     out: str | None,
+    allows: tuple[str, ...],
     since: str | None,
     cursor_file: str | None,
     policy: str | None,
@@ -130,10 +140,12 @@ def export(
     outputs = (("-o", out), ("--cursor", cursor_file))
     output.check_distinct(outputs, [opening.file_of_store(store), policy_file(policy)])
     since = _since(what, since, cursor_file)
+    if allows and what != "pages":
+        raise SettingsError(f"--allows: only pages are left out by their use, not {what}")
     chosen = output_format or _format_of(out)
     with ExitStack() as stack:
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
-        with _found(what, store, policy, since) as (rows, columns, reading):
+        with _found(what, store, policy, since, allows) as (rows, columns, reading):
             table = tables.table(target, chosen, columns)
             stream = iter(rows)
             while some := list(islice(stream, _WRITTEN)):
@@ -148,7 +160,7 @@ def export(
 
 @contextmanager
 def _found(
-    what: str, store: str, policy: str | None, since: str | None
+    what: str, store: str, policy: str | None, since: str | None, allows: Collection[str]
 ) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], "Reading | None"]]:
     """Open a store; return the rows of an export, their columns, and what its reader has."""
     with report.reading(store) as connection:
@@ -169,8 +181,25 @@ def _found(
             pairs = cluster_export.merged_pairs(connection, names, names.evidence)
             yield pairs, tables.column_types(cluster_export.MergedPair), None
         else:
-            rows = (list(row.values()) for row in report.rows(connection, what))
-            yield rows, report.columns(what), None
+            left_out = Counter[str]()
+            found = _allowed(report.rows(connection, what), allows, left_out)
+            yield (list(row.values()) for row in found), report.columns(what), None
+            if left_out:
+                said = ", ".join(f"{counted(n, 'page')} by {use}" for use, n in left_out.items())
+                render.notify(f"left out, as their sites reserve the use: {said}")
+
+
+def _allowed(
+    rows: Iterable[Mapping[str, Any]], allows: Collection[str], left_out: Counter[str]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield rows whose sites reserve none of these uses; count the others by the first of them."""
+    for row in rows:
+        reserved = (row["use_reserved"] or "").split() if allows else ()
+        use = next((one for one in allows if one in reserved), None)
+        if use is None:
+            yield row
+        else:
+            left_out[use] += 1
 
 
 def _since(what: str, since: str | None, cursor_file: str | None) -> str | None:

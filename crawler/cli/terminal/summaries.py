@@ -44,6 +44,9 @@ def status(store_status: Mapping[str, Any]) -> None:
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page (canonry patterns repeats)\n")
+    if uses := store_status["use_reserved"]:
+        sites = ", ".join(f"{use} of {counted(number, 'page')}" for use, number in uses.items())
+        console.print(f"Uses that sites reserve (canonry export pages --allows): {sites}\n")
     aliases("Aliases", store_status["aliases"])
     table("Held", ("reason", "count"), list(store_status["held"].items()))
     table("Failed", ("reason", "count"), list(store_status["failed"].items()))

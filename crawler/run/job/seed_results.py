@@ -21,6 +21,7 @@ _UNREACHED = frozenset(
     fault.label for fault in (Fault.DNS, Fault.CONNECT, Fault.PROXY, Fault.ROBOTS_UNREACHABLE)
 )
 # A URL that is held for one of these has its page under another name, or has none.
+_BY_ROBOTS = frozenset({HoldReason.ROBOTS.label, HoldReason.USE_RESERVED.label})
 _KEPT = frozenset({HoldReason.LEARNED.label, HoldReason.SCHEME.label})
 
 
@@ -69,7 +70,7 @@ def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
     for first, end in chains(connection, url_ids):
         if first.state is State.HELD and first.reason not in _KEPT:
             held.add(first.url_id)
-        elif end.state is State.HELD and end.reason != HoldReason.ROBOTS.label:
+        elif end.state is State.HELD and end.reason not in _BY_ROBOTS:
             continue  # `prepare` has reviewed it
         elif has_ended and _failure(end) is not None:
             again.add(end.url_id)
