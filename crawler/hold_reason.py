@@ -27,6 +27,7 @@ class HoldReason(Enum):
     SCHEME = "its scheme is not http or https, and only those are fetched"
     LEARNED = "a learned rule says that another URL gives the same page (canonry rules)"
     RECORD = "it is a record without a URL, or one that cannot be read"
+    WALL = "its answer was a wall: one content that the site gives in place of many pages"
     HOST_BLOCKED = "its host is blocked (canonry hosts)"
     PATTERN_EXCLUDED = "its pattern is excluded (canonry patterns)"
     UNDISCOVERED = "another URL leads to it, and the engine that fetches has not found it itself"

@@ -26,7 +26,7 @@ _AGAIN = (
 )
 
 
-_MOST_REPEATED = 12  # by learning, on all hosts of the site
+_MOST_REPEATED = 24  # by learning and in search of walls, on all hosts of the site
 
 
 class Result(NamedTuple):

@@ -139,6 +139,10 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.SCHEME.label: _says("nothing: it is no page of the web"),
         HoldReason.LEARNED.label: _rules,
         HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
+        HoldReason.WALL.label: _says(
+            "the site, when it shows the page; a run an hour or more later asks again, and "
+            f"{_release(HoldReason.WALL)} at once"
+        ),
         HoldReason.HOST_BLOCKED.label: lambda case: f"canonry hosts unblock {host_of(case.url)}",
         HoldReason.PATTERN_EXCLUDED.label: _include,
         HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),

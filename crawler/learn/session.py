@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
 from canonry.canon.pipeline import Rewritten
-from canonry.crawler.learn import site_records
+from canonry.crawler.learn import site_records, wall_effects
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
@@ -26,6 +26,8 @@ from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.text.comparison import PageAnswer
+from canonry.crawler.learn.wall_effects import WallEffects
+from canonry.crawler.learn.walls import AnsweredPage, WallPauses, Walls
 from canonry.crawler.plurals import agreement, counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError
@@ -47,6 +49,7 @@ class Learned(NamedTuple):
     sooner: tuple[int, ...] = ()  # of queued URLs whose answers would decide a rule
     held: tuple[int, ...] = ()  # of `later`: those that changed rules hold now
     released: int = 0  # held URLs that are queued again
+    walls: WallEffects = WallEffects()
 
     def in_words(self, held: int) -> str | None:
         """Return what changed rules did to known URLs, for people; None if nothing.
@@ -67,6 +70,7 @@ class _Learning(NamedTuple):
 
     site: LearnedSite
     policy: RequestPolicy
+    walls: Walls | None
 
 
 def surviving_learning(
@@ -103,6 +107,7 @@ class LearningSession(StoredRules):
         canonicalizer: Canonicalizer,
         notify: Callable[[str], None],
         settings: LearningSettings | None = None,
+        pauses: WallPauses | None = None,
     ) -> None:
         """Start without rules; the first transaction loads those of the store.
 
@@ -110,7 +115,9 @@ class LearningSession(StoredRules):
             canonicalizer: makes identities, without learned rules.
             notify: receives sentences for people.
             settings: of learning; None for the defaults.
+            pauses: of hosts that a wall hides; None looks for no walls.
         """
+        self._pauses = pauses
         super().__init__(canonicalizer)
         self._notify = notify
         self._settings = settings
@@ -120,7 +127,7 @@ class LearningSession(StoredRules):
         self._bytes = 0  # the sum of these sizes
         self._is_known = False  # the store may know more of a site than is in memory
         self._gone = GoneNames()
-        self._answers: list[tuple[Probe, Outcome]] = []  # to the probes
+        self._answers: list[tuple[Probe, Outcome | None]] = []  # to the probes
         self.seconds = 0.0  # of CPU time, spent on learning
 
     def refresh(self, connection: Connection) -> None:
@@ -133,7 +140,7 @@ class LearningSession(StoredRules):
             self._is_known |= leases.fetched(connection) > 0 or rule_rows.has_any(connection)
             return
         decided = rule_rows.states_by_host(connection, ("active", "suspended", "revoked"))
-        for name, (site, _policy) in list(self._sites.items()):
+        for name, (site, *_rest) in list(self._sites.items()):
             stored = {**decided.get(name, {}), **decided.get(f"www.{name}", {})}
             known = {r.rewrite.id: r.state for r in site.rules.values() if r.state != "candidate"}
             if stored != known:
@@ -162,8 +169,8 @@ class LearningSession(StoredRules):
         """True if a probe has answered since the last call of `learn`."""
         return bool(self._answers)
 
-    def observe_probe(self, probe: Probe, found: Outcome) -> None:
-        """Keep the answer to a probe until `learn` is called."""
+    def observe_probe(self, probe: Probe, found: Outcome | None) -> None:
+        """Keep the answer to a probe until `learn` is called; None: it was no page."""
         self._answers.append((probe, found))
 
     def is_gone(self, rewritten: Rewritten) -> bool:
@@ -187,7 +194,8 @@ class LearningSession(StoredRules):
                 )
             else:
                 site = LearnedSite(self._settings)
-            learning = self._sites[name] = _Learning(site, RequestPolicy(site))
+            walls = None if self._pauses is None else Walls(self._pauses)
+            learning = self._sites[name] = _Learning(site, RequestPolicy(site), walls)
         self._sites.move_to_end(name)
         return learning
 
@@ -213,7 +221,8 @@ class LearningSession(StoredRules):
         changed: list[tuple[RuleEvidence, RuleState]] = []
         probed_ids: list[int] = []
         sooner: list[int] = []
-        for site, policy in [self._site(name) for name in names]:
+        learnings = [self._site(name) for name in names]
+        for site, policy, _walls in learnings:
             site.judge_again()
             changed += decide(site)
             sooner += policy.to_ask_first()
@@ -224,10 +233,12 @@ class LearningSession(StoredRules):
             site_records.save(connection, self._site(name).site, now)
         self._trim(names)
         urls.promote(connection, sooner, QUESTION)
+        watched = [one.walls for one in learnings if one.walls is not None]
+        effects = wall_effects.apply(connection, watched, now, self._notify)
         found = rows_of(connection, "SELECT url FROM urls WHERE id", probed_ids)
-        probes = tuple([Probe(url) for (url,) in found])
+        probes = tuple([Probe(url) for (url,) in found] + [Probe(q) for q in effects.questions])
         self.seconds += time.thread_time() - start
-        return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released))
+        return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
 
     def _trim(self, names: Iterable[str]) -> None:
         """Drop the least recently used sites from memory if all take too much."""
@@ -245,15 +256,24 @@ class LearningSession(StoredRules):
         for probe, found in answers:
             identity = identity_of(probe.url)
             name = without_www(site_in(identity))
-            if found.page is not None and found.page.status == OK:
-                answer = PageAnswer(found.page.digest, found.blocks)
-                self._site(name).site.page(identity, 0, answer, None)
+            page = None if found is None else found.page
+            blocks = None if found is None else found.blocks
+            site, _policy, walls = self._site(name)
+            answer = AnsweredPage(probe.url, 0, blocks, page.size) if page and blocks else None
+            is_made_up = walls is not None and walls.answered_question(probe.url, answer)
+            if page is not None and page.status == OK and not is_made_up:
+                site.page(identity, 0, PageAnswer(page.digest, blocks), None)
             yield name
         for one in recorded:
             if not one.late:
                 identity = identity_of(one.outcome.queued.url)
                 name = without_www(site_in(identity))
-                self._observe(self._site(name).site, identity, one)
+                site, _policy, walls = self._site(name)
+                self._observe(site, identity, one)
+                page, blocks = one.outcome.page, one.outcome.blocks
+                if walls is not None and page is not None and blocks:
+                    queued = one.outcome.queued
+                    walls.answered(AnsweredPage(queued.url, queued.url_id, blocks, page.size))
                 yield name
 
     def _observe(self, site: LearnedSite, identity: str, recorded: RecordedOutcome) -> None:

@@ -158,12 +158,11 @@ class Crawl:
         self._notify(f"No link was found on {explanation}{more}")
 
     async def _probe(self, host: str, probe: Probe) -> None:
-        """Send a probe and learn from the page with which the host answers."""
+        """Send a probe and learn from the host's answer."""
         try:
             slow_down = partial(self._scheduler.slow_down, host)
             found = await self._visitor.probe(probe, slow_down, self._recorder.count_probe)
-            if found is not None:
-                await self._store_session.observe_probe(probe, found)
+            await self._store_session.observe_probe(probe, found)
         except Exception as error:  # noqa: BLE001 - as for a visit
             self._survives(probe.url, error)
         finally:

@@ -100,6 +100,9 @@ class Recorder:
             self._count(outcome, admitted, new)
             if self._log is not None:
                 self._log.outcome(outcome, admitted)
+        walls = answer.learned.walls
+        self.progress.pages -= walls.held + walls.queued
+        self.progress.held += walls.held
         self._known.learn(answer.merged_by)
         self._scheduler.recorded(group, answer, queued=more)
         self.refresh()

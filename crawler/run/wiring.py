@@ -17,6 +17,7 @@ from canonry.crawler.fetch.response import Get
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
@@ -202,7 +203,12 @@ def _open(
     writer = stack.enter_context(closing(Writer()))  # closed before the store that it uses
     if settings.learn.enabled:
         store.rules = session = LearningSession(
-            canonicalizer, notify, load(settings.learn.thresholds or None)
+            canonicalizer,
+            notify,
+            load(settings.learn.thresholds or None),
+            WallPauses(settings.fetch.retry_wait, settings.fetch.retries)
+            if settings.traps.walls
+            else None,
         )
     return _Resources(store, writer, session, log, archive, notify)
 

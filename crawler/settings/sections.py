@@ -111,6 +111,7 @@ class TrapSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     max_per_pattern: Annotated[int, Meta(ge=0)]
     max_per_host: Annotated[int, Meta(ge=0)]
     max_hosts_per_domain: Annotated[int, Meta(ge=0)]
+    walls: bool
 
 
 class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -79,7 +79,7 @@ hosts = Table(
         SmallInteger,
         nullable=False,
         server_default=text("0"),
-        comment="1: no requests are sent to it until it is unblocked",
+        comment="1: it gets no requests until it is unblocked; 2: nor until a run, for its wall",
     ),
     Column("error", Words, comment="reason why the last of its URLs that failed did"),
     Column("error_at", Float, comment="when that was; seconds since 1970"),

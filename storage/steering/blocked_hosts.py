@@ -4,9 +4,9 @@ The mark on the host decides: from then on no crawl leases it, and its new URLs 
 the queued URLs takes several steps. If they are interrupted, a later crawl or command goes on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, select, text, update
+from sqlalchemy import Connection, and_, select, text, update
 
 from canonry.storage.records import HOST_BLOCKED
 from canonry.storage.rows.requeueing import queue_again
@@ -15,8 +15,9 @@ from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.transitions import QUEUED, Transition
-from canonry.storage.steering.short_steps import STEP, ShortSteps
+from canonry.storage.steering.short_steps import STEP, ShortSteps, advance
 
+_BY_WALL = 2  # in the column of the mark
 _HELD = (State.HELD, HOST_BLOCKED)
 _IS_BLOCKED = text("blocked > 0")
 _HELD_HERE = text("state > 2")  # the condition of the index
@@ -50,6 +51,29 @@ def unblock(store: ShortSteps, name: str) -> int:
         host_id = _id_of(connection, name)
         _mark(connection, host_id, blocked=0)
     return store.repeat(lambda connection: _release(connection, host_id) or None)
+
+
+def block_for_now(connection: Connection, names: Collection[str]) -> None:
+    """Block hosts that answer everything with a wall, until a later run.
+
+    Args:
+        connection: in a writing transaction.
+        names: of hosts that the store knows.
+    """
+    for name in names:
+        _mark(connection, _id_of(connection, name), blocked=_BY_WALL)
+    advance(connection)
+
+
+def unblock_those_for_now(connection: Connection) -> int:
+    """Unblock the hosts that a wall has blocked; return how many URLs go back to the queue."""
+    found = connection.scalars(select(hosts.c.id).where(_IS_BLOCKED, hosts.c.blocked == _BY_WALL))
+    released = 0
+    for host_id in found.all():
+        _mark(connection, host_id, blocked=0)
+        here = urls.c.host_id == host_id, urls.c.state == State.HELD
+        released += queue_again(connection, and_(*here, urls.c.reason == HOST_BLOCKED))
+    return released
 
 
 def finish(connection: Connection) -> int:

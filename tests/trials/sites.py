@@ -115,7 +115,7 @@ def main() -> int:
     if given.out is not None:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    return int(any(row["lost"] for row in rows.values()))
+    return int(any(row["lost"] or row["walled"] for row in rows.values()))
 
 
 def _arguments() -> argparse.Namespace:
@@ -174,6 +174,7 @@ def _compared(name: str, tree: Tree, served: Served, folder: Path) -> dict[str, 
             for url in theirs.keys() & asked.keys()
             if theirs[url] != asked[url]
         },
+        "walled": json.loads(run)["held"].get("wall", 0),  # all of them are pages
         "finished": json.loads(run)["finished"],
         "seconds": round(took, 1),
         "their_seconds": round(between - start, 1),

@@ -55,6 +55,12 @@ def block_set(blocks: bytes) -> frozenset[TextBlock]:
     return frozenset(decoded(blocks))
 
 
+@lru_cache(maxsize=_REMEMBERED)
+def places_in(blocks: bytes) -> frozenset[int]:
+    """Return the places of encoded blocks."""
+    return frozenset(memoryview(blocks).cast("I")[::2])
+
+
 def place_of(block: TextBlock) -> int:
     """Return the place of a block."""
     return block >> _SHIFT & 0xFFFF_FFFF

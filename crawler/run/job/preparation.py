@@ -26,10 +26,11 @@ from canonry.crawler.settings.proxies import Proxies
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
+from canonry.storage.rows import budgets, clock_ahead, requeueing, urls, walled
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
+from canonry.storage.steering import blocked_hosts
 
 # Reasons that follow from the limits of a run. When these change, URLs are reviewed for them.
 _LIMITS = frozenset(HoldReason) - {
@@ -38,6 +39,7 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.OURS,
     HoldReason.LEARNED,
     HoldReason.OTHER_TYPE,
+    HoldReason.WALL,
     HoldReason.HOST_BLOCKED,
     HoldReason.PATTERN_EXCLUDED,
     HoldReason.UNDISCOVERED,
@@ -139,6 +141,8 @@ def prepare(
         if settings.crawl.recrawl_seconds is not None:
             requeueing.requeue(connection, now - settings.crawl.recrawl_seconds)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
+        walled.ask_all_again(connection, now)
+        blocked_hosts.unblock_those_for_now(connection)
         last = _last_job(connection)
         lease_owners.close_in(connection)
         this = msgspec.json.decode(job)

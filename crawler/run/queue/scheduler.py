@@ -178,6 +178,11 @@ class Scheduler:
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)
             self._leases.maybe_more = True  # some of them may only be deferred
+        for host, until in answer.learned.walls.paused:
+            if self._frontier.is_loaded(host):  # else the store has its pause
+                self._turns.slow_down(host, until=until)
+        self._frontier.lose(answer.learned.walls.blocked)
+        queued |= answer.learned.walls.queued > 0
         held = sum(url_id not in self._out for url_id in answer.learned.held)
         if (told := answer.learned.in_words(held)) is not None:
             self._notify(told)

@@ -265,8 +265,8 @@ class StoreSession:
                 address_rows.release(connection, [self._worker])
             self._count(connection)
 
-    async def observe_probe(self, probe: Probe, found: Outcome) -> None:
-        """Learn from the page with which a host answers a probe."""
+    async def observe_probe(self, probe: Probe, found: Outcome | None) -> None:
+        """Learn from a host's answer to a probe; None: it was no page."""
         if self._learning is not None:
             await self.writer.call(self._learning.observe_probe, probe, found)
 

@@ -1,6 +1,7 @@
 """Crawls of a simulated web inside the process of a test, without sockets."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from support.simweb.webstore import Decisions, decisions
 
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.fetch.response import Get, Response
+from canonry.crawler.learn.walls import WallNews, Walls
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import Settings, load
 
@@ -22,6 +24,7 @@ class Judged(NamedTuple):
 
     tallies: list[Tally]
     decisions: list[Decisions]
+    questions: int  # requests to find walls
 
 
 class _Wire(Client):
@@ -53,6 +56,7 @@ def crawl(
     sites: list[Site],
     patch: pytest.MonkeyPatch,
     matter: int = 0,
+    retries: int = 0,
 ) -> Judged:
     """Crawl sites to the end, with all the objects of a crawl but the HTTP client.
 
@@ -61,7 +65,17 @@ def crawl(
         sites: what is there.
         patch: puts the web in place of the client.
         matter: what pages are made of, as `Spec.matter`.
+        retries: pauses before a wall, of hundredths of a second.
     """
+    asked: list[str] = []
+    news = Walls.news
+
+    def count(self: Walls) -> Iterator[WallNews]:
+        for one in news(self):
+            asked.extend(one.questions)
+            yield one
+
+    patch.setattr(Walls, "news", count)
     store = f"sqlite:///{folder / 'store.db'}"
     lines: list[Line] = []
     notices: list[str] = []
@@ -69,10 +83,10 @@ def crawl(
     patch.setattr(wiring, "Client", lambda settings, *_: _Wire(web, settings))
     flags = {
         "crawl": {"delay": 0.0, "address_delay": 0.0, "scope": "any"},
-        "fetch": {"retries": 0, "allow_private": True},
+        "fetch": {"retries": retries, "retry_wait": 0.05, "allow_private": True},
     }
     done = asyncio.run(wiring.crawl(web.seeds, store, load(None, flags), notify=notices.append))
     assert done.finished
     tallies = judge(sites, lines)
     turns = {tally.site.home: tally.fetches for tally in tallies}
-    return Judged(tallies, decisions(sites, store, notices, turns))
+    return Judged(tallies, decisions(sites, store, notices, turns), len(asked))

@@ -1,0 +1,459 @@
+"""Walls: one content in place of many pages, as "are you human?" or a form to log in. Pure.
+
+No word is matched: what counts is what a site answers. Pages with text in the same places, under
+unlike paths, are *suspects*. About these, a site is asked a few questions: a name that does not
+exist, a suspect again, and where it matters, another such name and another page. There is a wall if
+
+- names that do not exist have one content, too, as of a soft 404;
+- or the suspect has another content by now: the wall stood for a time;
+- or ten suspects have one content, but for what changes by itself, and the other page has another;
+- or the other page has the content of the suspects by now.
+
+In the last case it hides the whole host. Without another page nothing is a wall: a site that has
+always shown one thing may have nothing else. What differs between two answers for one name changes
+by itself, and what differs between those for two names repeats the name.
+"""
+
+import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import takewhile
+from typing import NamedTuple
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.rules.loose_forms import loose_path
+from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, place_of, places_in
+
+Blocks = frozenset[TextBlock]
+
+_FEWEST, _GROWTH = 3, 4  # unlike paths before the first questions; then each time so many more
+_SCATTERED = 6  # unlike paths, if other pages came between them
+_NEVER = 1 << 62
+_ENOUGH = 10  # unlike paths with one content, where names that do not exist have none
+_SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
+_SUSPECTED = 128  # groups of suspects of a site that are watched at once
+_MARKS = 4  # hashes of text under which a group is found
+_LARGEST = 8 * 512  # bytes of blocks; walls have little text
+_KEPT = 300  # suspects of a kind
+_OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
+_STANDING = 8  # walls of a site
+_MOST_HELD = 100_000  # URLs of a wall that are asked again as soon as it is gone
+_TOKENS = 8  # blocks of a wall that differ, if it has little else
+_QUESTIONS, _SHARE = 6, 0.01  # requests for this: at least, and of all answers
+_RUN = 8  # suspects in a row, for which three times as many requests are made
+_MISSING = 100  # answers of a site, for which it is known that a name has none
+_LONGER = 4.0  # times, each pause
+_NAME = 10  # bytes of a name that does not exist
+
+
+class WallPauses(NamedTuple):
+    """How long a wall is left alone before it is asked again."""
+
+    first: float = 10.0  # seconds; each further pause is four times as long
+    most: int = 3
+
+
+class AnsweredPage(NamedTuple):
+    """The text of a page that answered 200."""
+
+    url: str
+    url_id: int
+    encoded: bytes  # its blocks
+    size: int  # bytes of the body
+
+    @property
+    def blocks(self) -> Blocks:
+        """Its blocks, as a set."""
+        return block_set(self.encoded)
+
+    @property
+    def kind(self) -> int:
+        """A hash of the places of its text: pages of a template have the same, and walls."""
+        return hash(places_in(self.encoded))
+
+
+class WallNews(NamedTuple):
+    """What follows from answers."""
+
+    held: tuple[int, ...] = ()  # ids of URLs that have answered with a wall
+    # Of such URLs, those to be asked again at once after a pause ...
+    waiting: tuple[int, ...] = ()
+    tries: int = 0  # ... the number of the pause, from 0
+    hides_host: bool = False  # the whole host is to be paused as long, or was often enough
+    again: tuple[int, ...] = ()  # ids of URLs to be asked again at once: their wall is gone
+    questions: tuple[str, ...] = ()  # URLs to be requested once, for this alone
+
+
+@dataclass(slots=True)
+class _Suspects:
+    """Pages of one kind under unlike paths, and the questions about them."""
+
+    first: AnsweredPage
+    marks: tuple[tuple[int, TextBlock], ...]  # under which they are found
+    common: Blocks | None = None  # blocks in all of them; None: there is one
+    kept: list[AnsweredPage] = field(default_factory=list)
+    paths: set[int] = field(default_factory=set)
+    ask_at: int = _FEWEST  # so many paths
+    # The answers so far, by the URLs of the questions; None: no page.
+    missing: dict[str, AnsweredPage | None] = field(default_factory=dict)
+    again: dict[str, AnsweredPage | None] = field(default_factory=dict)
+    other: dict[str, AnsweredPage | None] = field(default_factory=dict)
+    awaited: set[str] = field(default_factory=set)
+
+    @property
+    def shared(self) -> Blocks:
+        """The blocks that all of them have."""
+        return self.first.blocks if self.common is None else self.common
+
+    @property
+    def changing(self) -> frozenset[int]:
+        """The places that differ in two answers of the first, if these are of one kind."""
+        [again] = self.again.values()
+        is_alike = again is not None and again.kind == self.first.kind
+        return _places(self.first.blocks ^ again.blocks) if again and is_alike else frozenset()
+
+    def has_room_for(self, answer: AnsweredPage, elsewhere: Blocks) -> bool:
+        """Return True if a page has text in common with all of them that is not elsewhere."""
+        is_alike = abs(self.first.size - answer.size) <= _SIZES
+        return is_alike and not self.shared & answer.blocks <= elsewhere
+
+    def add(self, answer: AnsweredPage) -> None:
+        """Add a page."""
+        if answer.url != self.first.url:
+            self.common = self.shared & answer.blocks
+        self.paths.add(hash(_path(answer)))
+        if len(self.kept) < _KEPT:
+            self.kept.append(answer)
+
+
+@dataclass(slots=True)
+class _Wall:
+    """A wall, and the URLs that have answered with it."""
+
+    kind: int
+    size: int
+    stays: Blocks
+    changing: frozenset[int]  # places whose text changes by itself, or repeats the page's name
+    hides_host: bool
+    first: int | None = None  # the URL that is kept as a page: it shows what there is
+    scout: int | None = None  # the URL that is asked again after a pause, to see if it still stands
+    tries: int = 0
+    held: list[int] = field(default_factory=list)
+
+    def is_met(self, answer: AnsweredPage) -> bool:
+        """Return True if a page is this wall."""
+        if answer.kind != self.kind or abs(answer.size - self.size) > _SIZES:
+            return False
+        blocks = answer.blocks
+        return self.stays <= blocks and _places(blocks - self.stays) <= self.changing
+
+
+class Walls:
+    """The walls of one site, and what looks like one."""
+
+    def __init__(self, pauses: WallPauses) -> None:
+        """Start without any.
+
+        Args:
+            pauses: before a wall is asked again.
+        """
+        self._pauses = pauses
+        self._until = 0.0  # of the pause of the whole host; seconds since 1970
+        self.tries = 0  # pauses of the whole host, one after the other
+        self._suspects: OrderedDict[int, _Suspects] = OrderedDict()  # the latest at the end
+        self._marked: dict[tuple[int, TextBlock], _Suspects] = {}  # by kind and some of their text
+        self._texts: dict[int, Blocks] = {}  # what `_elsewhere` has found
+        self._others: deque[AnsweredPage] = deque(maxlen=_OTHERS)  # of many kinds
+        self._asked: dict[str, list[_Suspects]] = {}  # by the URL of a question
+        self._missing: dict[str, int] = {}  # folders where a name had no page, and when
+        self._walls: list[_Wall] = []
+        self._answers = self._questions = self._run = 0
+        self._last: _Suspects | None = None  # the group of the last answer
+        self._news: list[WallNews] = []
+
+    def news(self) -> Iterator[WallNews]:
+        """Yield what follows from the answers since the last call."""
+        news, self._news = self._news, []
+        yield from news
+
+    def pause(self, news: WallNews, now: float) -> float | None:
+        """Return until when URLs are to wait; None if a whole host has had enough pauses.
+
+        Args:
+            news: with the URLs that wait.
+            now: when they answered; seconds since 1970. Answers in a pause of the host are to
+                requests that were sent before it.
+        """
+        if not news.hides_host:
+            return now + self._pauses.first * _LONGER**news.tries
+        if now >= self._until:
+            if self.tries >= self._pauses.most:
+                return None
+            self._until = now + self._pauses.first * _LONGER**self.tries
+            self.tries += 1
+        return self._until
+
+    def answered(self, answer: AnsweredPage) -> None:
+        """Note a page that answered 200 with text."""
+        self._answers += 1
+        for wall in self._walls:
+            if wall.is_met(answer):
+                self._meet(wall, [answer])
+                return
+        self._open(answer.url_id)
+        self._remember(answer)
+        found = self._group_of(answer)
+        self._run = self._run + 1 if found is self._last else 1
+        self._last = found
+        if found is not None:
+            found.add(answer)
+            self._begin(found)
+
+    def _remember(self, answer: AnsweredPage) -> None:
+        """Keep some pages of many kinds, to know the frame of the site."""
+        is_turn = len(self._others) < _OTHERS or self._answers % _EVERY == 0
+        if is_turn and all(one.kind != answer.kind for one in self._others):
+            self._others.append(answer)
+            self._texts.clear()
+
+    def _group_of(self, answer: AnsweredPage) -> _Suspects | None:
+        """Return the group that shares some text of its own with a page; add it where it is new.
+
+        Text that pages share is found by the smallest of its hashes (Broder 1997).
+        """
+        if len(answer.encoded) > _LARGEST:
+            return None
+        elsewhere = self._elsewhere(answer.kind)
+        marks = nsmallest(_MARKS, answer.blocks - elsewhere)
+        for mark in marks:
+            found = self._marked.get((answer.kind, mark))
+            if found is not None and found.has_room_for(answer, elsewhere):
+                self._suspects.move_to_end(id(found))
+                return found
+        if not marks:
+            return None
+        found = _Suspects(answer, tuple((answer.kind, mark) for mark in marks))
+        self._suspects[id(found)] = found
+        self._marked |= dict.fromkeys(found.marks, found)
+        if len(self._suspects) > _SUSPECTED:
+            self._drop(next(iter(self._suspects.values())))
+        return found
+
+    def _drop(self, found: _Suspects) -> None:
+        """Forget a group of suspects."""
+        self._suspects.pop(id(found), None)
+        for mark in found.marks:
+            if self._marked.get(mark) is found:
+                del self._marked[mark]
+
+    def answered_question(self, url: str, answer: AnsweredPage | None) -> bool:
+        """Note the answer to a question.
+
+        Args:
+            url: that was asked.
+            answer: its page; None if it has none.
+
+        Returns:
+            True if the URL is a name that was made up.
+        """
+        is_made_up = False
+        for found in self._asked.pop(url, ()):
+            for answers in (found.missing, found.again, found.other):
+                if url in answers:
+                    answers[url] = answer
+            found.awaited.discard(url)
+            if url in found.missing:
+                is_made_up = True
+                if answer is None:
+                    self._missing[_folder(url)] = self._answers
+            if not found.awaited:
+                self._go_on(found)
+        return is_made_up
+
+    def _begin(self, found: _Suspects) -> None:
+        """Ask the first questions about suspects, if there are enough, and room for questions."""
+        most = (_QUESTIONS + _SHARE * self._answers) * (3 if self._run >= _RUN else 1)
+        if len(found.paths) < found.ask_at or found.awaited or self._questions >= most:
+            return
+        if self._run < _FEWEST and len(found.paths) < _SCATTERED:
+            return
+        if self._other_than(found) is None:
+            return  # a site that has always shown one thing may have nothing else
+        own = found.shared - self._elsewhere(found.first.kind)
+        if len(found.first.blocks - found.shared) > max(_TOKENS, len(own)):
+            return  # they share a teaser, say
+        found.ask_at *= _GROWTH
+        found.missing, found.other = {}, {}
+        found.again = {found.first.url: None}
+        name = _made_up([one.url for one in found.kept], 1)
+        asked_at = self._missing.get(_folder(name))
+        if asked_at is None or self._answers - asked_at > _MISSING:
+            found.missing = {name: None}
+        self._ask(found, [*found.missing, *found.again])
+
+    def _go_on(self, found: _Suspects) -> None:
+        """Ask the further questions that the answers raise, or decide."""
+        is_page = any(found.missing.values())
+        if not is_page and self._is_template(found):
+            found.ask_at = _NEVER
+            return
+        further: list[str] = []
+        if is_page and len(found.missing) == 1:
+            further.append(_made_up([one.url for one in found.kept], 2))
+            found.missing[further[0]] = None
+        if (is_page or not found.missing or len(found.paths) >= _ENOUGH) and not found.other:
+            other = self._other_than(found)
+            if other is not None:
+                found.other = {other.url: None}
+                further.append(other.url)
+        if further:
+            self._ask(found, further)
+        else:
+            self._judge(found)
+
+    def _ask(self, found: _Suspects, urls: list[str]) -> None:
+        """Ask questions about suspects."""
+        for url in urls:
+            self._asked.setdefault(url, []).append(found)
+        found.awaited.update(urls)
+        self._questions += len(urls)
+        self._news.append(WallNews(questions=tuple(urls)))
+
+    def _judge(self, found: _Suspects) -> None:
+        """Decide about suspects after their questions were answered."""
+        first, [again] = found.first, found.again.values()
+        own = first.blocks - self._elsewhere(first.kind)
+        if again is not None and own and own.isdisjoint(again.blocks):
+            # It stood for a time, and what it hid is asked again.
+            self._drop(found)
+            self._news.append(WallNews(again=tuple(one.url_id for one in found.kept)))
+            return
+        wall = self._of_missing(found) or self._of_many(found)
+        if wall is None:
+            self._begin(found)
+            return
+        self._walls = [*self._walls, wall][-_STANDING:]
+        alike = [group for group in self._suspects.values() if group.first.kind == wall.kind]
+        self._meet(wall, [one for group in alike for one in group.kept if wall.is_met(one)])
+        for group in alike:
+            if wall.is_met(group.first):
+                self._drop(group)
+
+    @staticmethod
+    def _is_template(found: _Suspects) -> bool:
+        """Return True if most suspects have text that the first has not, where it has its own."""
+        [again] = found.again.values()
+        if again is None or again.kind != found.first.kind:
+            return False
+        stays = found.first.blocks & again.blocks
+        others = [one for one in found.kept if _places(one.blocks ^ stays) - found.changing]
+        return 2 * len(others) > len(found.kept)
+
+    def _of_missing(self, found: _Suspects) -> _Wall | None:
+        """Return what the site answers for names that do not exist; None if that is no page."""
+        pages = [answer for answer in found.missing.values() if answer is not None]
+        if len(pages) < 2:  # noqa: PLR2004 - both names
+            return None
+        one, other = pages
+        changing = found.changing if one.kind == found.first.kind else frozenset[int]()
+        stays = one.blocks & other.blocks
+        own = {place_of(block) for block in stays - self._elsewhere(one.kind)} - changing
+        # If only the frame of the site stays, what differs may be all that a page says.
+        naming = _places(one.blocks ^ other.blocks) if own else frozenset[int]()
+        return self._wall(found, one, stays, changing | naming) if stays else None
+
+    def _of_many(self, found: _Suspects) -> _Wall | None:
+        """Return the content of enough suspects, where another page was known to have another."""
+        [again] = found.again.values()
+        if again is None or again.kind != found.first.kind or not found.other:
+            return None
+        stays = found.first.blocks & again.blocks
+        if stays <= self._elsewhere(again.kind):
+            return None  # only the frame of the site
+        wall = self._wall(found, found.first, stays, found.changing)
+        alike = {_path(one) for one in found.kept if wall.is_met(one)}
+        needed = _FEWEST if wall.hides_host else _ENOUGH  # it replaced a page that was known
+        return wall if len(alike) >= needed else None
+
+    @staticmethod
+    def _wall(
+        found: _Suspects, shown: AnsweredPage, stays: Blocks, changing: frozenset[int]
+    ) -> _Wall:
+        """Return a wall; it hides the host if the other page shows it, too."""
+        wall = _Wall(shown.kind, shown.size, stays, changing, hides_host=False)
+        others = [answer for answer in found.other.values() if answer is not None]
+        wall.hides_host = any(map(wall.is_met, others))
+        return wall
+
+    def _meet(self, wall: _Wall, answers: list[AnsweredPage]) -> None:
+        """Note URLs that have answered with a wall."""
+        met = list(dict.fromkeys(one.url_id for one in answers))
+        if wall.first is None and met:
+            wall.first = met[0]
+        met = [url_id for url_id in met if url_id != wall.first]
+        if not met:
+            return
+        if wall.hides_host:
+            self._news.append(WallNews(waiting=tuple(met), hides_host=True))
+            return
+        if wall.scout is None:
+            wall.scout = met[-1]
+        waiting: tuple[int, ...] = ()
+        if wall.scout in met and wall.tries < self._pauses.most:
+            waiting = (wall.scout,)
+        held = [url_id for url_id in met if url_id not in waiting]
+        wall.held += held[: _MOST_HELD - len(wall.held)]
+        self._news.append(WallNews(tuple(held), waiting, wall.tries))
+        wall.tries += bool(waiting)
+
+    def _open(self, url_id: int) -> None:
+        """Note that a wall is gone, if a URL shows it: there is something else behind it."""
+        for wall in [one for one in self._walls if one.hides_host or one.scout == url_id]:
+            self._walls.remove(wall)
+            if wall.hides_host:
+                self.tries, self._until = 0, 0.0
+            hidden = [] if wall.first is None else [wall.first]
+            hidden += [one for one in wall.held if one != url_id]
+            self._news.append(WallNews(again=tuple(hidden)))
+
+    def _other_than(self, found: _Suspects) -> AnsweredPage | None:
+        """Return a page of another kind; None if there was none."""
+        kind = found.first.kind
+        return next((one for one in reversed(self._others) if one.kind != kind), None)
+
+    def _elsewhere(self, kind: int) -> Blocks:
+        """Return the text of some pages that are not of a kind."""
+        if (found := self._texts.get(kind)) is None:
+            others = [one.blocks for one in self._others if one.kind != kind]
+            found = self._texts[kind] = frozenset[TextBlock]().union(*others)
+        return found
+
+
+def _places(blocks: Blocks) -> frozenset[int]:
+    """Return the places of blocks."""
+    return frozenset(map(place_of, blocks))
+
+
+def _path(answer: AnsweredPage) -> str:
+    """Return the path of a page, without what learned rules may change."""
+    return loose_path(Parts.of(answer.url).path)
+
+
+def _folder(url: str) -> str:
+    """Return the directory of a URL."""
+    return url.rpartition("/")[0]
+
+
+def _made_up(urls: list[str], number: int) -> str:
+    """Return a URL that does not exist, beside others: in their directory, with their ending."""
+    paths = [Parts.of(url).path or "/" for url in urls]
+    one, other = min(paths), max(paths)
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    folder = one[: len(list(alike))].rpartition("/")[0]
+    last = paths[0].rpartition("/")[2]
+    ending = last[last.rfind(".") :] if "." in last else ""
+    name = hashlib.blake2b(f"{number} {urls[0]}".encode(), digest_size=_NAME).hexdigest()
+    parts = Parts.of(urls[0])
+    return str(parts._replace(path=f"{folder}/{name}{ending}", query=None, fragment=None))
