@@ -25,6 +25,7 @@ class Capture(NamedTuple):
     digest: str = ""  # of the body; equal bodies have equal ones
     headers: Mapping[str, str] | None = None  # None: the body is not in the archive
     body: bytes = b""  # decoded from its content encoding
+    date: str = ""  # of a WARC record: WARC-Date
 
 
 def read(lines: Iterable[str]) -> Iterator[Capture]:
