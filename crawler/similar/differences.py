@@ -62,4 +62,8 @@ def _excerpts(passage: str, words: NDArray[np.bool_]) -> Iterator[str]:
         begin, end = max(first - _AROUND, end), min(after + _AROUND, len(spans))
         text = passage[spans[begin][0] : spans[end - 1][1]]
         half = _LONGEST_PART // 2
-        yield text if len(text) <= _LONGEST_PART else f"{text[:half].rstrip()}…{text[-half:].lstrip()}"
+        yield (
+            text
+            if len(text) <= _LONGEST_PART
+            else f"{text[:half].rstrip()}…{text[-half:].lstrip()}"
+        )

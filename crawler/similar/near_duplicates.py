@@ -8,7 +8,6 @@ import numpy as np
 
 from canonry.canon import redact
 from canonry.crawler.admission.scope import host_of
-from canonry.crawler.files.captures import Capture
 from canonry.crawler.similar.differences import only_in
 from canonry.crawler.similar.page_texts import LEAST_WORDS, PageTexts
 from canonry.crawler.similar.resembling import Likeness, likenesses
@@ -42,7 +41,7 @@ class SimilarPage(NamedTuple):
     only_there: str
 
 
-class Found(NamedTuple):
+class NearDuplicates(NamedTuple):
     """The near-duplicates of some captures."""
 
     pages: int  # with status 200 and a text, by URL
@@ -59,7 +58,7 @@ def _no_progress(_count: int, _total: int) -> None:
 
 def find(
     texts: PageTexts, least: float = LEAST, progress: Callable[[int, int], None] = _no_progress
-) -> Found:
+) -> NearDuplicates:
     """Find the groups of near-duplicates.
 
     Args:
@@ -85,7 +84,7 @@ def find(
         del groups[likeness.text]
     shown = [likes for likes in groups.values() if sum(len(urls[like.text]) for like in likes) > 1]
     alone = (likes[0].text for likes in groups.values() if len(likes) == 1)
-    return Found(
+    return NearDuplicates(
         pages=sum(map(len, urls.values())),
         short=sum(1 for text in alone if text not in words and len(urls[text]) == 1),
         unread=texts.unread,
@@ -93,13 +92,6 @@ def find(
         in_groups=sum(len(urls[like.text]) for likes in shown for like in likes),
         rows=_rows(shown, urls, own_texts),
     )
-
-
-def read(captures: Iterable[Capture], texts: PageTexts) -> PageTexts:
-    """Read all captures, and return the texts."""
-    texts.add(captures)
-    texts.finish()
-    return texts
 
 
 def _urls_of(pages: Iterable[tuple[str, int]]) -> dict[int, list[str]]:

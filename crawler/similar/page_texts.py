@@ -3,7 +3,7 @@
 import tempfile
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -46,23 +46,22 @@ class PageTexts:
         """Delete the temporary file."""
         self._file.close()
 
-    def add(self, captures: Iterable[Capture]) -> None:
-        """Read captures; those that are no page with status 200 are left out."""
-        for capture in captures:
-            if capture.status != str(OK) or _is_robots_txt(capture.url):
-                continue
-            if capture.headers is None:
-                seen = (capture.date, capture.digest)
-                self._revisits[capture.url] = max(seen, self._revisits.get(capture.url, seen))
-            else:
-                self._add_page(capture, capture.headers.get("Content-Type"))
+    def add(self, capture: Capture) -> None:
+        """Read a capture; one that is no page with status 200 is left out."""
+        if capture.status != str(OK) or _is_robots_txt(capture.url):
+            return
+        if capture.headers is None:
+            seen = (capture.date, capture.digest)
+            self._revisits[capture.url] = max(seen, self._revisits.get(capture.url, seen))
+        else:
+            self._add_page(capture, capture.headers.get("Content-Type"))
 
     def _add_page(self, capture: Capture, content_type: str | None) -> None:
         """Keep the text of a page, if it has one."""
         found = passages(capture.body, content_type)
         if found is None:
             return
-        shingles, counts = shingles_of(found, self._vocabulary)
+        shingles, _counts = shingles_of(found, self._vocabulary)
         # Some words, as of a page that is made by scripts, do not say that two pages are equal.
         says = len(shingles) >= LEAST_WORDS
         text = "\n".join(found).encode("utf-8", "surrogatepass")

@@ -48,11 +48,11 @@ def _sections(pages: Iterable[tuple[str, int]]) -> Iterator[set[int]]:
         for section in accumulate(_folders(url), lambda above, name: (*above, *name)):
             sections[section].add(text_id)
     for section, ids in sections.items():
-        is_host = len(section) == 1
-        above = sections.get(section[:-1], ids)
-        if is_host and len(ids) >= _LEAST_OF_HOST:
-            yield ids
-        elif not is_host and _LEAST_OF_FOLDER <= len(ids) < len(above):
+        if len(section) == 1:
+            shows = len(ids) >= _LEAST_OF_HOST
+        else:  # the only folder of a host or of a folder shows what that shows
+            shows = _LEAST_OF_FOLDER <= len(ids) < len(sections[section[:-1]])
+        if shows:
             yield ids
 
 

@@ -9,7 +9,7 @@ from canonry.crawler.learn.text.text_blocks import is_markup
 # Elements within a line (HTML Standard section 4.5); all others end a passage.
 _INLINE = frozenset(
     b"a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s "
-    b"samp small span strike strong sub sup time tt u var".split()
+    b"samp small span strike strong sub sup time tt u var noscript script style template".split()
 )
 _NO_PAGES = frozenset({"text/css", "text/javascript", "application/javascript"})
 

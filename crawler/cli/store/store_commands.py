@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _OTHER_TABLES = frozenset({".tsv", ".tab", ".xls", ".xlsx", ".ods"})
 _WRITTEN = 5_000  # rows at once
-WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
+WHAT = sorted([*report.EXPORTS, "clusters", "merges", "similar"])
 
 
 @described("canonry status --store crawl.db", "canonry status --json")
@@ -72,6 +72,7 @@ def status(store: str, *, as_json: bool) -> int:
     "canonry export pages --store crawl.db -o pages.parquet",
     "canonry export aliases --format csv",
     "canonry export clusters --cursor index.cursor -o changes.jsonl",
+    "canonry export similar --warc archive -o similar.csv",
 )
 @click.argument("what", type=click.Choice(WHAT))
 @store_option
@@ -106,6 +107,20 @@ def status(store: str, *, as_json: bool) -> int:
     metavar="NAME|FILE",
     help="The store's policy, if neither a preset nor its last crawl names it.",
 )
+@click.option(
+    "--warc",
+    metavar="DIR|FILE",
+    multiple=True,
+    help="Of similar, WARC files with the pages, or a folder of them; may be repeated. No store is "
+    "needed then.  [default: what the store's last crawl wrote with --warc]",
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(0.3, 1),
+    metavar="SCORE",
+    help="Of similar, the smallest score of two pages: the share of their text that both have, "
+    "from 0.3 to 1.  [default: 0.8]",
+)
 @with_exit_code
 def export(
     what: str,
@@ -115,8 +130,10 @@ def export(
     since: str | None,
     cursor_file: str | None,
     policy: str | None,
+    warc: tuple[str, ...],
+    least: float | None,
 ) -> int:
-    """Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges.
+    """Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages.
 
     Pages and URLs come with the page that they were found on, and each alias with the
     representative of its class: the URL that it leads to in the end. The refused URLs are those
@@ -126,14 +143,21 @@ def export(
     the reason. With --since or --cursor, clusters are what a search index needs to follow a store:
     rows to insert or replace, and rows to delete. The merges are those URLs one by one, with the
     rules and the evidence.
+
+    Similar pages are groups of near-duplicates, each with its score and what differs. Their texts
+    come from WARC files. This only shows them: nothing is merged or held.
     """
     outputs = (("-o", out), ("--cursor", cursor_file))
-    output.check_distinct(outputs, [opening.file_of_store(store), policy_file(policy)])
+    files = _warc_files(what, store, warc, least)
+    read = [opening.file_of_store(store), policy_file(policy), *files]
+    output.check_distinct(outputs, read)
     since = _since(what, since, cursor_file)
     chosen = output_format or _format_of(out)
     with ExitStack() as stack:
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
-        with _found(what, store, policy, since) as (rows, columns, reading):
+        with (
+            _similar(files, least) if what == "similar" else _found(what, store, policy, since)
+        ) as (rows, columns, reading):
             table = tables.table(target, chosen, columns)
             stream = iter(rows)
             while some := list(islice(stream, _WRITTEN)):
@@ -171,6 +195,33 @@ def _found(
         else:
             rows = (list(row.values()) for row in report.rows(connection, what))
             yield rows, report.columns(what), None
+
+
+def _warc_files(what: str, store: str, warc: Sequence[str], least: float | None) -> list[str]:
+    """Return the WARC files of an export.
+
+    Raises:
+        SettingsError: if the options do not go together, or there are no files.
+    """
+    if what == "similar":
+        from canonry.crawler.cli.store.similar_export import warc_files  # noqa: PLC0415 - loads NumPy
+
+        return warc_files(warc, store)
+    given = "--warc" if warc else "--least" if least is not None else None
+    if given is not None:
+        raise SettingsError(f"{given}: this is for similar pages, not for {what}")
+    return []
+
+
+@contextmanager
+def _similar(
+    files: Sequence[str], least: float | None
+) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], None]]:
+    """Find near-duplicates; return what `_found` does."""
+    from canonry.crawler.cli.store.similar_export import similar_pages  # noqa: PLC0415 - loads NumPy
+
+    with similar_pages(files, least) as (rows, columns):
+        yield rows, columns, None
 
 
 def _since(what: str, since: str | None, cursor_file: str | None) -> str | None:
