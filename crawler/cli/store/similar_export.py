@@ -121,7 +121,7 @@ def _phrases(found: near_duplicates.NearDuplicates, files: int, broken: int) -> 
         f"{groups} of near-duplicates, with {counted(found.in_groups, 'page')}"
     )
     if found.short:
-        yield f"{found.short:,} not compared, with less than {LEAST_WORDS} words of their own"
+        yield f"{found.short:,} not compared, with fewer than {LEAST_WORDS} words of their own"
     if found.unread:
         yield f"{found.unread:,} without a body in these files, or with one that cannot be read"
     if broken:

@@ -77,7 +77,7 @@ def test_what_is_said(tmp_path: Path, archive: Path) -> None:
     told = done.stderr.decode()
     assert "kept/3.warc.gz: breaks off (it ends in the middle of a record)" in told
     assert "4 pages in 4 files: 1 group of near-duplicates, with 2 pages" in told
-    assert "1 not compared, with less than 20 words of their own" in told
+    assert "1 not compared, with fewer than 20 words of their own" in told
     assert "2 broken records left out" in told
 
 
