@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from canonry.crawler.compression import naming_file
 from canonry.crawler.files.captures import Capture
 from canonry.crawler.similar.shingles import Shingles, Vocabulary, shingles_of
 from canonry.crawler.similar.visible_text import passages
@@ -77,8 +78,9 @@ class PageTexts:
     def _put(self, text: bytes, shingles: Shingles) -> None:
         """Write a text to the file."""
         packed = zlib.compress(text, _QUICK)
-        self._file.seek(self._places[-1])
-        self._file.write(packed + shingles.tobytes())
+        with naming_file(tempfile.gettempdir()):
+            self._file.seek(self._places[-1])
+            self._file.write(packed + shingles.tobytes())
         self._sizes.append(len(packed))
         self._places.append(self._places[-1] + len(packed) + shingles.nbytes)
 

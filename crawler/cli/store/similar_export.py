@@ -1,42 +1,51 @@
 """Near-duplicates for ``export``: which WARC files are read, and what is said about them."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.compression import decompressed, naming_file
-from canonry.crawler.files import captures, inputs, tables
-from canonry.crawler.inquiry.last_crawl import last_crawl
+from canonry.crawler.compression import decompressed
+from canonry.crawler.files import inputs, tables
 from canonry.crawler.locations import is_remote, opened, version_of
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
-from canonry.crawler.similar import near_duplicates
-from canonry.crawler.similar.page_texts import LEAST_WORDS, PageTexts
 from canonry.extras import require
+from canonry.storage import StoreError
 from canonry.storage.reading import report
+
+if TYPE_CHECKING:
+    from canonry.crawler.files.captures import Capture
+    from canonry.crawler.similar.near_duplicates import NearDuplicates, SimilarPage
+    from canonry.crawler.similar.page_texts import PageTexts
 
 _WARC = re.compile(r"\.warc(\.(gz|bz2|xz|zst))?(\.open)?$")
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
-def warc_files(warc: Sequence[str], store: str) -> list[str]:
-    """Return the WARC files to read.
+def warc_files(what: str, store: str, warc: Sequence[str], least: float | None) -> list[str]:
+    """Return the WARC files that an export reads; none if it is not of similar pages.
 
     Args:
-        warc: files and folders; if there are none, those of the store's last crawl count.
+        what: is exported.
         store: a path or a SQLAlchemy URL, which is only opened if it is needed.
+        warc: files and folders; if there are none, those of the store's last crawl count.
+        least: the smallest score, if the user gave one.
 
     Raises:
-        SettingsError: if there are none.
+        SettingsError: if there are none, or the options do not go together.
         StoreError: if the store is needed, and cannot be read.
     """
+    if what != "similar":
+        if warc or least is not None:
+            option = "--warc" if warc else "--least"
+            raise SettingsError(f"{option}: this is for similar pages, not for {what}")
+        return []
     require("warc", "export similar")
-    places = list(warc) or [_folder_of_last_crawl(store)]
     files: list[str] = []
-    for place in places:
+    for place in list(warc) or [_folder_of_last_crawl(store)]:
         found = inputs.expand([place])
         if place not in found:  # of folders and patterns, what else is there is left out
             found = [name for name in found if _WARC.search(name)]
@@ -51,9 +60,15 @@ def _folder_of_last_crawl(store: str) -> str:
 
     Raises:
         SettingsError: if it has written none, or they are not there.
+        StoreError: if the store cannot be read.
     """
-    with report.reading(store) as connection:
-        crawl = last_crawl(connection)
+    from canonry.crawler.inquiry.last_crawl import last_crawl  # noqa: PLC0415 - loads the admission
+
+    try:
+        with report.reading(store) as connection:
+            crawl = last_crawl(connection)
+    except StoreError as error:
+        raise StoreError(f"{error}; without a store, name WARC files with --warc") from None
     folder = "" if crawl is None else crawl.settings.crawl.warc
     if not folder:
         raise SettingsError(
@@ -71,49 +86,61 @@ def _folder_of_last_crawl(store: str) -> str:
 @contextmanager
 def similar_pages(
     files: Sequence[str], least: float | None
-) -> Iterator[tuple[Iterator[near_duplicates.SimilarPage], Mapping[str, type]]]:
-    """Find the near-duplicates in WARC files; return their rows, and the columns."""
-    least = near_duplicates.LEAST if least is None else least
+) -> Iterator[tuple[Iterator["SimilarPage"], Mapping[str, type], None]]:
+    """Find the near-duplicates in WARC files; return their rows and columns.
+
+    The last value is the reader of a store, which there is none of.
+    """
+    from canonry.crawler.similar import near_duplicates, page_texts  # noqa: PLC0415 - load NumPy
+
     columns = tables.column_types(near_duplicates.SimilarPage)
-    with closing(PageTexts()) as texts:
+    with closing(page_texts.PageTexts()) as texts:
         broken = _read(files, texts)
+        least = near_duplicates.LEAST if least is None else least
         with render.row_progress("compare") as progress:
             found = near_duplicates.find(texts, least, progress)
-        yield found.rows, columns
-        render.notify("; ".join(_phrases(found, len(files), broken)))
+        yield found.rows, columns, None
+        short = f"fewer than {page_texts.LEAST_WORDS} words of their own"
+        render.notify("; ".join(_phrases(found, len(files), broken, short)))
 
 
-def _read(files: Sequence[str], texts: PageTexts) -> int:
+def _read(files: Sequence[str], texts: "PageTexts") -> int:
     """Read WARC files; return how many records were broken."""
     broken = 0
-    with ExitStack() as stack:
-        total = sum(version_of(name)[0] or 0 for name in files)
-        advance = stack.enter_context(render.byte_progress(total, "read"))
+    total = sum(version_of(name)[0] or 0 for name in files)
+    with render.byte_progress(total, "read") as advance:
         for name in files:
-            try:
-                broken += _read_file(name, texts, advance)
-            except OSError as error:
-                broken += 1
-                render.notify(f"canonry: {name}: breaks off ({error}); what is before that counts")
+            for capture in _captures(name, advance):
+                broken += not capture.status
+                texts.add(capture)
     texts.finish()
     return broken
 
 
-def _read_file(name: str, texts: PageTexts, advance: Any) -> int:  # noqa: ANN401 - takes bytes
-    """Read a WARC file; return how many records were broken."""
-    broken = place = 0
-    with naming_file(name), opened(name) as file:
-        head = file.peek(len(_ZSTD))  # type: ignore[attr-defined]  # a buffered file has it
-        source: Any = decompressed(file) if head.startswith(_ZSTD) else file
-        for capture in captures.read_warc(source):
-            broken += not capture.status
-            texts.add(capture)
-            advance(file.tell() - place)
-            place = file.tell()
-    return broken
+def _captures(name: str, advance: Callable[[int], None]) -> Iterator["Capture"]:
+    """Yield the captures of a WARC file; one without a status is broken."""
+    from canonry.crawler.files import captures  # noqa: PLC0415 - loads what reads Parquet
+
+    place = 0
+    try:
+        with opened(name) as file:
+            for capture in captures.read_warc(_source(file)):
+                yield capture
+                advance(file.tell() - place)
+                place = file.tell()
+    except OSError as error:
+        told = error.strerror or error
+        render.notify(f"canonry: {name}: breaks off ({told}); what is before that counts")
+        yield captures.Capture(0, "", "")
 
 
-def _phrases(found: near_duplicates.NearDuplicates, files: int, broken: int) -> Iterator[str]:
+def _source(file: IO[bytes]) -> Any:  # noqa: ANN401 - a file, or what reads like one
+    """Return a file as warcio reads it: it knows gzip by record, but no zst."""
+    head = file.peek(len(_ZSTD))  # type: ignore[attr-defined]  # a buffered file has it
+    return decompressed(file) if head.startswith(_ZSTD) else file
+
+
+def _phrases(found: "NearDuplicates", files: int, broken: int, short: str) -> Iterator[str]:
     """Yield what there is to say."""
     groups = counted(found.groups, "group")
     yield (
@@ -121,7 +148,7 @@ def _phrases(found: near_duplicates.NearDuplicates, files: int, broken: int) -> 
         f"{groups} of near-duplicates, with {counted(found.in_groups, 'page')}"
     )
     if found.short:
-        yield f"{found.short:,} not compared, with fewer than {LEAST_WORDS} words of their own"
+        yield f"{found.short:,} not compared, with {short}"
     if found.unread:
         yield f"{found.unread:,} without a body in these files, or with one that cannot be read"
     if broken:

@@ -22,6 +22,7 @@ from canonry.crawler.cli.printed.store_json import (
     UpgradeJSON,
     program,
 )
+from canonry.crawler.cli.store import similar_export
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import output, tables
@@ -74,7 +75,7 @@ def status(store: str, *, as_json: bool) -> int:
     "canonry export clusters --cursor index.cursor -o changes.jsonl",
     "canonry export similar --warc archive -o similar.csv",
 )
-@click.argument("what", type=click.Choice(WHAT))
+@click.argument("what", type=click.Choice(WHAT), metavar="WHAT")
 @store_option
 @click.option(
     "--format",
@@ -135,6 +136,8 @@ def export(
 ) -> int:
     """Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages.
 
+    WHAT is aliases, clusters, merges, pages, refused, rules, similar or urls.
+
     Pages and URLs come with the page that they were found on, and each alias with the
     representative of its class: the URL that it leads to in the end. The refused URLs are those
     that are held or have failed, with the reason. Times are in UTC.
@@ -148,7 +151,7 @@ def export(
     come from WARC files. This only shows them: nothing is merged or held.
     """
     outputs = (("-o", out), ("--cursor", cursor_file))
-    files = _warc_files(what, store, warc, least)
+    files = similar_export.warc_files(what, store, warc, least)
     read = [opening.file_of_store(store), policy_file(policy), *files]
     output.check_distinct(outputs, read)
     since = _since(what, since, cursor_file)
@@ -156,7 +159,9 @@ def export(
     with ExitStack() as stack:
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
         with (
-            _similar(files, least) if what == "similar" else _found(what, store, policy, since)
+            similar_export.similar_pages(files, least)
+            if what == "similar"
+            else _found(what, store, policy, since)
         ) as (rows, columns, reading):
             table = tables.table(target, chosen, columns)
             stream = iter(rows)
@@ -195,33 +200,6 @@ def _found(
         else:
             rows = (list(row.values()) for row in report.rows(connection, what))
             yield rows, report.columns(what), None
-
-
-def _warc_files(what: str, store: str, warc: Sequence[str], least: float | None) -> list[str]:
-    """Return the WARC files of an export.
-
-    Raises:
-        SettingsError: if the options do not go together, or there are no files.
-    """
-    if what == "similar":
-        from canonry.crawler.cli.store.similar_export import warc_files  # noqa: PLC0415 - loads NumPy
-
-        return warc_files(warc, store)
-    given = "--warc" if warc else "--least" if least is not None else None
-    if given is not None:
-        raise SettingsError(f"{given}: this is for similar pages, not for {what}")
-    return []
-
-
-@contextmanager
-def _similar(
-    files: Sequence[str], least: float | None
-) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], None]]:
-    """Find near-duplicates; return what `_found` does."""
-    from canonry.crawler.cli.store.similar_export import similar_pages  # noqa: PLC0415 - loads NumPy
-
-    with similar_pages(files, least) as (rows, columns):
-        yield rows, columns, None
 
 
 def _since(what: str, since: str | None, cursor_file: str | None) -> str | None:

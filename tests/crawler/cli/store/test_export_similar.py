@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.made_pages import WORDS
@@ -63,6 +64,15 @@ def test_no_store_is_needed(tmp_path: Path, archive: Path) -> None:
     assert not list(tmp_path.glob("*.db*"))
     files = ["--warc", str(archive / "2.warc"), "--warc", str(archive / "1.warc.gz")]
     assert exported(tmp_path, "similar", *files) == [first, second]
+
+
+def test_zst_is_read(tmp_path: Path, archive: Path) -> None:
+    expected = exported(tmp_path, "similar", "--warc", "kept")
+    with pa.OSFile(str(archive / "2.warc.zst"), "wb") as file:
+        with pa.CompressedOutputStream(file, "zstd") as packed:
+            packed.write((archive / "2.warc").read_bytes())
+    (archive / "2.warc").unlink()
+    assert exported(tmp_path, "similar", "--warc", "kept") == expected
 
 
 def test_what_is_said(tmp_path: Path, archive: Path) -> None:
