@@ -129,7 +129,7 @@ class ExportedSimilarPage(msgspec.Struct, frozen=True, kw_only=True):
     group: int  # counts up in this export
     url: str
     representative: str  # the page of the group with the shortest URL; itself in its own row
-    score: float  # share of the text of both pages that both have; 1: equal texts
+    score: float  # share of the own text of both pages that both have; 1: it is equal
     containment: float  # share of the shorter text that is in the other one
     same_host: bool  # whether it is on the representative's host
     words: int  # of its own: without what most pages of its site have

@@ -150,6 +150,58 @@ def test_a_mirror_is_found_across_hosts() -> None:
     assert "From" in others[changed[0][0]].only_here
 
 
+def test_a_frame_that_only_one_release_has_is_a_frame() -> None:
+    """Most pages of its folder have it, but not most pages of the host."""
+    pages = [
+        (f"https://r.example/{release}/{n}", f"{prose(release, 400)}{prose((release, n), 40)}")
+        for release in ("1.0", "2.0", "3.0")
+        for n in range(45)
+    ]
+    found, rows = found_in(captures((url, body.encode()) for url, body in pages))
+    assert rows == []
+    assert (found.pages, found.short) == (135, 0)
+
+
+def test_frames_are_no_difference() -> None:
+    def site(host: str, frame: str) -> list[tuple[str, bytes]]:
+        return [(f"https://{host}/{n}", f"{frame}{prose(n)}".encode()) for n in range(12)]
+
+    frames = (prose("frame a", 60), prose("frame b", 60))
+    some = [*site("a.example", frames[0]), *site("b.example", frames[1])]
+    found, rows = found_in(captures(some))
+    assert found.groups == 12
+    assert {row.score for row in rows} == {1.0}
+    assert {row.only_here + row.only_there for row in rows} == {""}
+
+
+def test_the_shortest_url_represents_a_group() -> None:
+    urls = ("https://a.example/a-long-name", "https://z.example/")
+    _found, rows = found_in(captures((url, page(prose(1))) for url in urls))
+    assert [row.url for row in rows] == [urls[1], urls[0]]
+    assert {row.representative for row in rows} == {urls[1]}
+
+
+def test_a_page_joins_the_representative_that_it_resembles_most() -> None:
+    words = [f"word{n}" for n in range(160)]
+    texts = {"a": words[:100], "b": words[60:], "longer": words[45:145]}
+    pages = [(f"https://{name}.example/", " ".join(text).encode()) for name, text in texts.items()]
+    plain = [one._replace(headers={"Content-Type": "text/plain"}) for one in captures(pages)]
+    _found, rows = found_in(plain, 0.3)
+    assert groups_of(rows) == [{"https://b.example/", "https://longer.example/"}]
+
+
+def test_what_is_no_page_is_left_out() -> None:
+    text = " ".join(WORDS[:40]).encode()
+    some = [
+        Capture(n, f"https://{host}.example/{name}", "200", "", "1", {"Content-Type": kind}, text)
+        for n, host in enumerate(("a", "b"))
+        for name, kind in (("robots.txt", "text/plain"), ("a.css", "text/css"), ("i", "image/png"))
+    ]
+    found, rows = found_in(some)
+    assert rows == []
+    assert (found.pages, found.short, found.unread) == (0, 0, 0)
+
+
 def test_pages_of_nothing_but_a_frame_are_apart() -> None:
     pages = [(f"https://f.example/{n}", page(f"<p>{WORDS[n]} is empty.</p>")) for n in range(30)]
     found, rows = found_in(captures(pages))
@@ -224,9 +276,10 @@ def test_a_revisit_has_the_text_of_its_digest() -> None:
         Capture(2, "https://a.example/1", "200", "", "sha1:b", HTML, page(prose(1)), "2026-01-01"),
         Capture(3, "https://a.example/3", "200", "", "sha1:other", date="2026-01-02"),
     ]
+    some.append(Capture(4, "https://a.example/1", "200", "", "sha1:none", date="2026-01-03"))
     found, rows = found_in(some)
     assert groups_of(rows) == [{"https://a.example/1", "https://a.example/2"}]
-    assert (found.pages, found.unread) == (2, 1)
+    assert (found.pages, found.unread) == (2, 1)  # what is left of /1 is its page
 
 
 def test_passwords_are_not_shown() -> None:

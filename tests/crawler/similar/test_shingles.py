@@ -101,6 +101,14 @@ def test_a_changed_word_is_shown(words: list[str], data: st.DataObject) -> None:
     assert only_in([changed], counts, shingles, np.unique(shingles)) == ""
 
 
+def test_an_excerpt_has_two_words_around_what_differs() -> None:
+    here = ["One two three four, FIVE six seven eight nine.", "The same in both texts."]
+    there = ["One two three four, 5 six seven eight nine.", "The same in both texts."]
+    shingles, counts = shingles_of(here, VOCABULARY)
+    elsewhere = np.unique(shingles_of(there, VOCABULARY)[0])
+    assert only_in(here, counts, shingles, elsewhere) == "three four, FIVE six seven"
+
+
 def test_excerpts_are_short() -> None:
     passages = [" ".join(f"{side}{n}x{k}" for n in range(40)) for k in range(9) for side in "ab"]
     shingles, counts = shingles_of(passages, VOCABULARY)

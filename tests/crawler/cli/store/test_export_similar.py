@@ -68,9 +68,8 @@ def test_no_store_is_needed(tmp_path: Path, archive: Path) -> None:
 
 def test_zst_is_read(tmp_path: Path, archive: Path) -> None:
     expected = exported(tmp_path, "similar", "--warc", "kept")
-    with pa.OSFile(str(archive / "2.warc.zst"), "wb") as file:
-        with pa.CompressedOutputStream(file, "zstd") as packed:
-            packed.write((archive / "2.warc").read_bytes())
+    with pa.CompressedOutputStream(str(archive / "2.warc.zst"), "zstd") as packed:
+        packed.write((archive / "2.warc").read_bytes())
     (archive / "2.warc").unlink()
     assert exported(tmp_path, "similar", "--warc", "kept") == expected
 
