@@ -35,7 +35,7 @@ COMMANDS = {
     "explain": Listed("urls.url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
         "store.store_commands",
-        "Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges",
+        "Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages",
     ),
     "extract": Listed(
         "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"

@@ -8,6 +8,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from canonry.crawler.compression import Stream
+from canonry.crawler.files import warc_records
 from canonry.crawler.files.record_formats import opened_parquet
 from canonry.extras import require
 
@@ -25,6 +26,7 @@ class Capture(NamedTuple):
     digest: str = ""  # of the body; equal bodies have equal ones
     headers: Mapping[str, str] | None = None  # None: the body is not in the archive
     body: bytes = b""  # decoded from its content encoding
+    date: str = ""  # of a WARC record: WARC-Date
 
 
 def read(lines: Iterable[str]) -> Iterator[Capture]:
@@ -63,38 +65,85 @@ def read_index(stream: Stream) -> Iterator[Capture]:
 def read_warc(file: IO[bytes]) -> Iterator[Capture]:
     """Yield the responses and revisits of a WARC file.
 
+    A broken record is a capture without URL and status; the next one that is whole follows. A body
+    that cannot be decoded is left out.
+
     Args:
-        file: WARC, plain or gzip by record.
+        file: WARC, plain or gzip by record. Where it cannot seek, it ends at a broken record.
 
     Raises:
         MissingExtraError: if warcio is not installed.
-        OSError: if the file is truncated.
+        OSError: if the file ends at a broken record.
     """
     require("warc", "WARC")
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
 
-    try:
-        for number, record in enumerate(ArchiveIterator(file), 1):
-            if record.rec_type in {"response", "revisit"} and record.http_headers is not None:
-                yield _of_record(number, record)
-    except ArchiveLoadFailed as error:
-        raise OSError(str(error)) from None
+    number = 0
+    fault: Exception | None
+    while True:
+        records = ArchiveIterator(file)
+        try:
+            for record in records:
+                _check_length(record)
+                number += 1
+                if record.rec_type in {"response", "revisit"} and record.http_headers is not None:
+                    yield _of_record(number, record)
+        except Exception as error:  # noqa: BLE001 - warcio raises whatever its parsers meet
+            fault = error
+        else:
+            if not warc_records.has_more(file, records.offset):
+                return
+            fault = None
+        if not warc_records.seek_next(file, records.offset + 1):
+            told = str(fault) if isinstance(fault, OSError | ArchiveLoadFailed) else ""
+            raise OSError(told or warc_records.CUT) from None
+        number += 1
+        yield Capture(number, "", "")
 
 
-def _of_record(number: int, record: Any) -> Capture:  # noqa: ANN401 - warcio ships no types
+def _check_length(record: Any) -> None:  # noqa: ANN401 - warcio ships no types
+    """Check that the head of a WARC record has a length; else the file ends in it.
+
+    Raises:
+        OSError: it has none.
+    """
+    if record.length is None:
+        raise OSError(warc_records.CUT)
+
+
+def _of_record(number: int, record: Any) -> Capture:  # noqa: ANN401 - as above
     """Return the capture of a WARC record."""
-    url = record.rec_headers.get_header("WARC-Target-URI") or ""
+    url = (record.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")
     redirect = record.http_headers.get_header("Location") or ""
     digest = record.rec_headers.get_header("WARC-Payload-Digest") or ""
+    date = record.rec_headers.get_header("WARC-Date") or ""
     status = record.http_headers.get_statuscode()
     if record.rec_type == "revisit":
-        return Capture(number, url, "200" if status == "304" else status, redirect, digest)
-    body = record.content_stream().read(_LARGEST + 1)
-    if len(body) > _LARGEST:
-        return Capture(number, url, status, redirect, digest)
+        status = "200" if status == "304" else status
+        return Capture(number, url, status, redirect, digest, date=date)
+    body = _body_of(record)
+    if body is None:
+        return Capture(number, url, status, redirect, digest, date=date)
     headers = {name.title(): value for name, value in record.http_headers.headers}
-    return Capture(number, url, status, redirect, digest, headers, body)
+    return Capture(number, url, status, redirect, digest, headers, body, date)
+
+
+def _body_of(record: Any) -> bytes | None:  # noqa: ANN401 - as above
+    """Return the body of a WARC record; None if it is too large, or cannot be decoded.
+
+    Raises:
+        OSError: the file ends in it.
+    """
+    try:
+        body: bytes = record.content_stream().read(_LARGEST + 1)
+    except Exception:  # noqa: BLE001 - decoders of warcio raise whatever they meet
+        return None
+    if len(body) > _LARGEST:
+        return None
+    if getattr(record.raw_stream, "limit", 0) > 0 and not record.raw_stream.read(1):
+        raise OSError(warc_records.CUT)
+    return body
 
 
 def _of_line(number: int, text: str) -> Capture:

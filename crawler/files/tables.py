@@ -127,6 +127,7 @@ class _Parquet(_Rows):
             str: pa.string(),
             int: pa.int64(),
             float: pa.float64(),
+            bool: pa.bool_(),
             datetime: pa.timestamp("ms", "UTC"),
         }
 
@@ -203,6 +204,8 @@ def _cell(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
     """Return a value for a cell of CSV; a list becomes JSON."""
     if type(value) in _CELLS:
         return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
     plain = _plain(value)
     return msgspec.json.encode(_whole(plain)).decode() if isinstance(plain, list) else plain
 
@@ -244,8 +247,8 @@ def table(file: IO[bytes], output_format: str, columns: Mapping[str, type]) -> T
     Args:
         file: open for writing.
         output_format: a key of `OUTPUT_FORMATS`.
-        columns: names and types: str, int, float, datetime, a named tuple of them, or a list of
-            one of these.
+        columns: names and types: str, int, float, bool, datetime, a named tuple of them, or a list
+            of one of these.
 
     Raises:
         MissingExtraError: for Parquet, if pyarrow is not installed.

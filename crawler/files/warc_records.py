@@ -1,18 +1,23 @@
-"""The targets of a WARC file's records (ISO 28500), even if their lengths are wrong.
+"""The records of a WARC file (ISO 28500): their targets, and where one begins after a broken one.
 
-Only heads are read; bodies are skipped by their length. If no record begins after a body, reading
-continues at the next line that begins a record.
+Of the targets, only heads are read; bodies are skipped by their length. If no record begins after a
+body, reading continues at the next line that begins a record.
 """
 
 import io
 import re
+import zlib
 from collections.abc import Iterator
+from typing import IO
 
 _VERSION = re.compile(rb"WARC/[01]\.[0-9]+\s*")
 _CAPTURES = frozenset({b"response", b"resource", b"revisit"})
+_BEGINNING = re.compile(rb"\x1f\x8b\x08|(?<=\n)WARC/[01]\.[0-9]")
+_BEGUN = 1024  # bytes in which a record shows that it is one: longer than a Huffman table
+_GZIP = 31  # zlib's window bits
 _LONGEST_HEAD = 1 << 20
 _SOME = 1 << 16  # bytes
-_CUT = "it ends in the middle of a record"
+CUT = "it ends in the middle of a record"
 
 
 def targets(file: io.BufferedReader) -> Iterator[bytes | None]:
@@ -34,7 +39,7 @@ def targets(file: io.BufferedReader) -> Iterator[bytes | None]:
             if is_between and line.strip():
                 is_between = False
                 if not line.endswith(b"\n") and len(line) < _SOME:
-                    raise OSError(_CUT)
+                    raise OSError(CUT)
                 yield None
             continue
         is_between = True
@@ -69,7 +74,7 @@ def _fields(file: io.BufferedReader) -> dict[bytes, bytes] | None:
         name = name.strip().lower()
         fields[name] = value.strip()
     if not line.endswith(b"\n"):
-        raise OSError(_CUT)
+        raise OSError(CUT)
     return fields
 
 
@@ -82,5 +87,53 @@ def _skip(file: io.BufferedReader, size: int) -> None:
     while size:
         part = file.read(min(size, _SOME))
         if not part:
-            raise OSError(_CUT)
+            raise OSError(CUT)
         size -= len(part)
+
+
+def seek_next(file: IO[bytes], start: int) -> bool:
+    """Move a file to the first record that begins at an offset or after it.
+
+    Args:
+        file: plain or gzip by record, not decompressed.
+        start: in bytes.
+
+    Returns:
+        False if there is none, or the file cannot be moved.
+    """
+    if not file.seekable():
+        return False
+    file.seek(start)
+    data = b""
+    while part := file.read(_LONGEST_HEAD):
+        data += part
+        for found in _BEGINNING.finditer(data):
+            if _begins_record(data[found.start() :][:_BEGUN]):
+                file.seek(start + found.start())
+                return True
+        start += max(len(data) - _BEGUN, 0)
+        data = data[-_BEGUN:]
+    return False
+
+
+def has_more(file: IO[bytes], start: int) -> bool:
+    """Return True if a file has anything but white space and padding after an offset.
+
+    Args:
+        file: as for `seek_next`; one that cannot be moved is taken to have nothing.
+        start: in bytes.
+    """
+    if not file.seekable():
+        return False
+    file.seek(start)
+    return bool(file.read(_LONGEST_HEAD).strip(b"\0\t\n\r "))
+
+
+def _begins_record(data: bytes) -> bool:
+    """Return True if a record begins with these bytes."""
+    if not data.startswith(b"WARC/"):
+        try:
+            data = zlib.decompressobj(_GZIP).decompress(data)
+        except zlib.error:
+            return False
+    return data.startswith(b"WARC/")

@@ -65,6 +65,7 @@ ROWS: MappingProxyType[str, type] = MappingProxyType(
         "export pages": row_json.ExportedPage,
         "export refused": row_json.ExportedRefusal,
         "export rules": row_json.ExportedRule,
+        "export similar": row_json.ExportedSimilarPage,
         "export urls": row_json.ExportedURL,
         "migrate -o": row_json.MigratedURL,
     }

@@ -126,6 +126,20 @@ class ExportedMerge(msgspec.Struct, frozen=True, kw_only=True):
     last_seen: Moment | None
 
 
+class ExportedSimilarPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of a group of near-duplicates: its representative, or one that is similar to it."""
+
+    group: int  # counts up in this export
+    url: str
+    representative: str  # the page of the group with the shortest URL; itself in its own row
+    score: float  # share of the own text of both pages that both have; 1: it is equal
+    containment: float  # share of the shorter text that is in the other one
+    same_host: bool  # whether it is on the representative's host
+    words: int  # of its own: without what most pages of its site have
+    only_here: str  # excerpts of what the representative has not
+    only_there: str  # excerpts of what only the representative has
+
+
 class DistinctURL(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a resource."""
 

@@ -23,6 +23,7 @@ from canonry.crawler.cli.printed.store_json import (
     UpgradeJSON,
     program,
 )
+from canonry.crawler.cli.store import similar_export
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.documents.usage import USES
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _OTHER_TABLES = frozenset({".tsv", ".tab", ".xls", ".xlsx", ".ods"})
 _WRITTEN = 5_000  # rows at once
-WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
+WHAT = sorted([*report.EXPORTS, "clusters", "merges", "similar"])
 
 
 @described("canonry status --store crawl.db", "canonry status --json")
@@ -75,8 +76,9 @@ def status(store: str, *, as_json: bool) -> int:
     "canonry export pages --allows ai-train -o corpus.jsonl",
     "canonry export aliases --format csv",
     "canonry export clusters --cursor index.cursor -o changes.jsonl",
+    "canonry export similar --warc archive -o similar.csv",
 )
-@click.argument("what", type=click.Choice(WHAT))
+@click.argument("what", type=click.Choice(WHAT), metavar="WHAT")
 @store_option
 @click.option(
     "--format",
@@ -115,6 +117,20 @@ def status(store: str, *, as_json: bool) -> int:
     metavar="NAME|FILE",
     help="The store's policy, if neither a preset nor its last crawl names it.",
 )
+@click.option(
+    "--warc",
+    metavar="DIR|FILE",
+    multiple=True,
+    help="Of similar, WARC files with the pages, or a folder of them; may be repeated. No store is "
+    "needed then.  [default: what the store's last crawl wrote with --warc]",
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(0.3, 1),
+    metavar="SCORE",
+    help="Of similar, the smallest score of two pages: the share of their text that both have, "
+    "from 0.3 to 1.  [default: 0.8]",
+)
 @with_exit_code
 def export(
     what: str,
@@ -125,8 +141,12 @@ def export(
     since: str | None,
     cursor_file: str | None,
     policy: str | None,
+    warc: tuple[str, ...],
+    least: float | None,
 ) -> int:
-    """Export a store's pages, URLs, aliases, rules, refused URLs, clusters or merges.
+    """Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages.
+
+    WHAT is aliases, clusters, merges, pages, refused, rules, similar or urls.
 
     Pages and URLs come with the page that they were found on, and each alias with the
     representative of its class: the URL that it leads to in the end. The refused URLs are those
@@ -136,16 +156,25 @@ def export(
     the reason. With --since or --cursor, clusters are what a search index needs to follow a store:
     rows to insert or replace, and rows to delete. The merges are those URLs one by one, with the
     rules and the evidence.
+
+    Similar pages are groups of near-duplicates, each with its score and what differs. Their texts
+    come from WARC files. This only shows them: nothing is merged or held.
     """
     outputs = (("-o", out), ("--cursor", cursor_file))
-    output.check_distinct(outputs, [opening.file_of_store(store), policy_file(policy)])
+    files = similar_export.warc_files(what, store, warc, least)
+    read = [opening.file_of_store(store), policy_file(policy), *files]
+    output.check_distinct(outputs, read)
     since = _since(what, since, cursor_file)
     if allows and what != "pages":
         raise SettingsError(f"--allows: only pages are left out by their use, not {what}")
     chosen = output_format or _format_of(out)
     with ExitStack() as stack:
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
-        with _found(what, store, policy, since, allows) as (rows, columns, reading):
+        with (
+            similar_export.similar_pages(files, least)
+            if what == "similar"
+            else _found(what, store, policy, since, allows)
+        ) as (rows, columns, reading):
             table = tables.table(target, chosen, columns)
             stream = iter(rows)
             while some := list(islice(stream, _WRITTEN)):

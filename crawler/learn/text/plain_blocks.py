@@ -8,6 +8,7 @@ block, not the page. An image is a block: its source without the query. Link tar
 
 import re
 from array import array
+from typing import Protocol
 
 VERSION = 1  # as in the compiled kernel; raise both when the output changes
 MOST = 4096  # blocks; the rest of a page becomes one more
@@ -51,6 +52,34 @@ def read(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled 
         markup: True for HTML and XML, False for plain text.
     """
     page = _Page(in_lines=not markup)
+    scan(body, page, markup=markup)
+    return page.encoded()
+
+
+class VisibleText(Protocol):
+    """Takes the visible text of a body, and the elements around it, in document order."""
+
+    def open(self, tag: bytes, inside: bytes, /) -> None:
+        """Enter an element, whose name is in lower case; void elements are left out."""
+
+    def close(self, tag: bytes, /) -> None:
+        """Take an end tag, which may have no start."""
+
+    def add(self, text: bytes, /) -> None:
+        """Take the text between two tags."""
+
+    def add_image(self, source: bytes, /) -> None:
+        """Take the source of an image, without its query; ``data:`` URLs are left out."""
+
+
+def scan(body: bytes, page: VisibleText, *, markup: bool) -> None:
+    """Pass the visible text of a body to a page.
+
+    Args:
+        body: the bytes, in any encoding that extends ASCII.
+        page: takes the text.
+        markup: True for HTML and XML, False for plain text.
+    """
     at = 0
     while at < len(body):
         start = body.find(b"<", at) if markup else -1
@@ -59,10 +88,9 @@ def read(body: bytes, markup: bool) -> bytes:  # noqa: FBT001 - as the compiled 
             break
         page.add(body[at:start])
         at = _after_markup(body, start, page)
-    return page.encoded()
 
 
-def _after_markup(body: bytes, at: int, page: "_Page") -> int:
+def _after_markup(body: bytes, at: int, page: VisibleText) -> int:
     """Return where the text continues after a ``<``: after a tag, a comment, or hidden text."""
     is_end = body[at + 1 : at + 2] == b"/"
     name = _NAME.match(body, at + 1 + is_end)
@@ -78,11 +106,18 @@ def _after_markup(body: bytes, at: int, page: "_Page") -> int:
     if tag in _HIDDEN:
         hidden_until = _HIDDEN[tag].search(body, end)
         return len(body) if hidden_until is None else hidden_until.start()
-    if tag == b"img":
-        page.add_image(inside)
+    if tag == b"img" and (source := _image_source(inside)):
+        page.add_image(source)
     if tag not in _VOID and not inside.endswith(b"/>"):
         page.open(tag, inside)
     return end
+
+
+def _image_source(inside: bytes) -> bytes:
+    """Return the source of an image without its query; b"" if there is none to compare."""
+    found = _SOURCE.search(inside)
+    source = b"" if found is None else found[found.lastindex or 0]
+    return b"" if source.lower().startswith(b"data:") else source
 
 
 def _after_other_markup(body: bytes, at: int) -> int:
@@ -152,12 +187,9 @@ class _Page:
         if count:
             self._put(mixed)
 
-    def add_image(self, inside: bytes) -> None:
+    def add_image(self, source: bytes) -> None:
         """Add an image by its source."""
-        found = _SOURCE.search(inside)
-        source = b"" if found is None else found[found.lastindex or 0]
-        if source and not source.lower().startswith(b"data:"):
-            self._put(hash_of(source, 1))
+        self._put(hash_of(source, 1))
 
     def _put(self, mixed: int) -> None:
         if len(self._blocks) < 2 * MOST:
