@@ -55,7 +55,7 @@ class Visitor:
         self._robots = robots
         self._url_filter = url_filter
         self._settings = settings.fetch
-        self._learns = settings.learn.enabled
+        self._reads_text = settings.learn.enabled or settings.crawl.recrawl
         self._links = LinkFinder(url_filter, settings)
         self._fingerprints = Fingerprints()
         self._room = BodyRoom()
@@ -255,7 +255,7 @@ class Visitor:
         document = page_links.document
         content_type = response.headers.get("Content-Type")
         body = response.body
-        is_read = self._learns and response.status == OK
+        is_read = self._reads_text and response.status == OK
         digest, read = await self._fingerprints.of(body, content_type, read=is_read)
         page = Page(
             status=response.status,
@@ -282,6 +282,7 @@ class Visitor:
             known=page_links.known,
             earlier=page_links.earlier,
             blocks=read,
+            listed=page_links.listed,
         )
 
     def _failed(self, queued: Queued, error: FetchError) -> Outcome:
