@@ -9,7 +9,8 @@ visit.
 The interval is that of their "Effective page refresh policies for web crawlers" (ACM TODS 28(4),
 2003): it gives most freshness for all requests together. One more request to a page has to be worth
 as much as one more to any other. So a page that changes ten times as often is not asked ten times
-as often, and one that changes faster than it can be followed is not asked more and more.
+as often, and one that changes faster than it can be followed is asked less again. Their optimum
+drops it; we do not.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,15 +18,17 @@ from functools import partial
 from math import exp, expm1, log, sqrt
 from typing import NamedTuple
 
-_MINUTE, _STEP, _NUMBER = 60.0, 3.0, 12
-# Changes a second: from one in ten minutes to one in three years.
-RATES = tuple(1 / (10 * _MINUTE * _STEP**n) for n in range(_NUMBER))
+_MINUTE, _YEAR, _STEP = 60.0, 31_557_600.0, 3.0
+# Changes a second: from one in ten minutes to one in three years, and never.
+RATES = (*(1 / (10 * _MINUTE * _STEP**n) for n in range(12)), 1 / (300 * _YEAR))
 _MOST_VISITS = 32  # the weight of all visits together: sites change their habits
 _ALIKE = 1e-9  # the least share of a rate on a host, since any page may be the first of its kind
 _PEAK = 1.79328  # changes in an interval, where the best interval is shortest: 1 + r + r*r = exp(r)
 _WORTH = (1 - exp(-_PEAK) * (1 + _PEAK)) / _PEAK  # of a request there, in intervals
 _TOO_FAST = 0.5  # a chance of change within the least interval
-_SELDOM = 4.0  # times the least interval: the longest one of pages that change too fast
+# Times the least interval: the longest one of pages that change too fast. With longer ones, a page
+# that just can be followed looks like one that cannot: it has changed at every visit, either way.
+_SELDOM = 2.0
 _PRECISE = 1.01  # the interval is found to a hundredth
 
 Shares = Sequence[float]  # how likely each of `RATES` is; their sum is 1
@@ -67,7 +70,7 @@ class PageHistory(NamedTuple):
 class HostHistory(NamedTuple):
     """How the pages of a host change: by rate, the seconds for which pages were watched."""
 
-    watched: tuple[float, ...] = (0.0,) * _NUMBER
+    watched: tuple[float, ...] = (0.0,) * len(RATES)
 
     @property
     def is_known(self) -> bool:
@@ -79,7 +82,7 @@ class HostHistory(NamedTuple):
 
         Before anything is known, all are equally likely; that counts as one page.
         """
-        own = limits.first / _NUMBER
+        own = limits.first / len(RATES)
         total = sum(self.watched) + limits.first
         return [max((seconds + own) / total, _ALIKE) for seconds in self.watched]
 
@@ -130,7 +133,7 @@ def interval(shares: Shares, limits: IntervalLimits, *, is_followed: bool = Fals
     price = _WORTH * limits.least
     low, high = limits.least, max(limits.least, limits.most)
     if is_too_fast(shares, limits):
-        high = min(high, low * (1.0 if is_followed else _SELDOM))
+        high = low if is_followed else min(high, low * _SELDOM)
     while high > low * _PRECISE:
         middle = sqrt(low * high)
         worth = _by_rate(shares, partial(_worth, seconds=middle))
