@@ -132,6 +132,7 @@ class HostPlaces:
         """Keep a record; numbers that grow too large are halved, so that what is new counts."""
         counts = record[:4]
         if max(counts) > _LARGEST:
-            record = PlaceRecord(*(number // 2 for number in counts), *record[4:])
+            stayed, went, own, shared = (number // 2 for number in counts)
+            record = record._replace(stayed=stayed, went=went, own=own, shared=shared)
         if place in self._places or len(self._places) < _MOST_KEPT:
             self._places[place] = record

@@ -168,7 +168,7 @@ def requeue(connection: Connection, now: float, first: float, most: float) -> in
     Args:
         connection: in a writing transaction, in a store that has the tables.
         now: seconds since 1970.
-        first: seconds until URLs are due that have no row, on hosts without one.
+        first: seconds until URLs are due that have no row: pages, if their host has none, either.
         most: no page waits longer: only a clock that was ahead makes such waits.
     """
     due = _due(first)
@@ -183,8 +183,8 @@ def requeue(connection: Connection, now: float, first: float, most: float) -> in
 def _due(first: float) -> ColumnElement[float]:
     """Return when a URL that has answered is due."""
     own = select(revisits.c.due).where(revisits.c.url_id == urls.c.id).scalar_subquery()
-    host = revisit_hosts.c.host_id == urls.c.host_id
-    waits = select(revisit_hosts.c.first).where(host).scalar_subquery()
+    is_like = (revisit_hosts.c.host_id == urls.c.host_id, urls.c.state == State.FETCHED)
+    waits = select(revisit_hosts.c.first).where(*is_like).scalar_subquery()
     return func.coalesce(own, urls.c.due + func.coalesce(waits, first))
 
 

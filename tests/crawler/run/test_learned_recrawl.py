@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.crawls import SEED, crawl, target_of
 from support.servers import Answer, ok
+from support.sites import run_command
 
 from canonry.storage.reading import report
 from canonry.storage.rows import revisit_rows
@@ -114,7 +115,12 @@ def test_only_what_is_due_is_asked_and_a_token_is_no_change(tmp_path: Path) -> N
     waits = {path: row.due - row.seen_at for path, row in rows.items()}
     assert waits["/often"] < waits["/still"] / 2
     assert rows["/token"].changes == 0
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    told = run_command("why", f"{SEED}often", "--store", store, folder=tmp_path).stdout.decode()
+    assert "changed at 4 of 4 later visits; asked every " in told
     pass_time(tmp_path, waits["/often"] / DAY + 0.01)
+    told = run_command("status", "--store", store, folder=tmp_path).stdout.decode()
+    assert "1 page due for --recrawl\n" in told
     assert site.recrawl(tmp_path).keys() == {"/often"}
 
 

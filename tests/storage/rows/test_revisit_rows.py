@@ -81,6 +81,8 @@ def test_pages_without_a_row_wait_as_those_of_their_host(store: Store) -> None:
         revisit_rows.put_hosts(connection, [RevisitedHost(1, 500.0, 0, 0, 0, 0, b"", b"")])
     assert queued(store, 1_200.0) == [5]
     assert sorted(queued(store, 1_500.0)) == [1, 2, 3, 4, 5]
+    store.record([visited(1, State.FAILED, "dns")], 2_000.0)
+    assert 1 in queued(store, 2_100.0), "that is for pages, not for failures"
 
 
 def test_sitemaps_and_feeds_go_first(store: Store) -> None:
