@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 from support.stores import admit, candidate, open_store
 
 from canonry.crawler.learn.text.text_blocks import blocks_of
@@ -12,6 +13,7 @@ from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
 from canonry.storage.rows import requeueing, revisit_rows
 from canonry.storage.rows.revisit_rows import LIST, SEED, Revisited
+from canonry.storage.sql.schema import urls
 
 pytestmark = pytest.mark.every_database
 
@@ -136,3 +138,27 @@ def test_dates_are_kept_for_known_pages_of_the_same_host(store: Store) -> None:
     late = ((keys[0], 8 * DAY + 2 * DAY + 9),)
     visit(store, session, 8 * DAY + 5, answer(3, "list", late))
     assert row(store, 1).listed == 5.0, "a date in the future is none"
+
+
+@pytest.mark.parametrize(
+    ("is_visited", "began", "queued"), [(False, 8 * DAY, 1), (True, 8 * DAY, 0), (False, 0.0, 0)]
+)
+def test_a_page_with_a_new_date_is_queued_unless_this_run_has_visited_it(
+    store: Store, is_visited: bool, began: float, queued: int
+) -> None:
+    visit(store, RevisitSession(LIMITS, 0.0), 1.0, answer(2, "two"), answer(3, "list"))
+    with store.transaction() as connection:
+        [host] = revisit_rows.read_hosts(connection, [1]).values()
+        believed = host._replace(moved_changed=5.0, rested_same=5.0)
+        revisit_rows.put_hosts(connection, [believed])
+    session = RevisitSession(LIMITS, began)
+    dates = ((candidate(URLS[1]).key, 7 * DAY),)
+    visited = [answer(2, "two")] * is_visited
+    with store.transaction() as connection:
+        requeueing.queue_again(connection, urls.c.id == 3)
+        recorded = store.record_in(connection, [answer(3, "list", dates), *visited], 8 * DAY)
+        if is_visited:  # it was queued, too
+            recorded = [one._replace(late=False) for one in recorded]
+        assert session.record(connection, recorded, {}, 8 * DAY).queued == queued
+        found = connection.scalar(select(urls.c.state).where(urls.c.id == 2))
+    assert found == (State.QUEUED if queued else State.FETCHED)
