@@ -13,6 +13,7 @@ from support.crawls import SEED, crawl, target_of
 from support.servers import Answer, ok
 from support.sites import run_command
 
+from canonry.crawler.settings import load
 from canonry.storage.reading import report
 from canonry.storage.rows import revisit_rows
 
@@ -197,3 +198,19 @@ def test_a_store_of_earlier_crawls_is_recrawled_by_the_age_of_its_pages(tmp_path
     assert site.recrawl(tmp_path) == Counter()
     assert site.recrawl(tmp_path, recrawl_after="4d") == Counter({"/": 1, "/a": 1})
     assert {row.visits for row in rows_of(tmp_path).values()} == {1.0}, "304 is no change"
+
+
+@pytest.mark.parametrize(
+    ("keys", "days"),
+    [
+        ({}, (1, 7, 90)),
+        ({"recrawl_after": "2d"}, (1, 2, 90)),
+        ({"recrawl_after": "0"}, (1, 1, 90)),
+        ({"recrawl_least": "12h", "recrawl_most": "1w"}, (0.5, 7, 7)),
+        ({"recrawl_least": "10d", "recrawl_most": "5d"}, (10, 10, 10)),
+    ],
+)
+def test_no_interval_is_shorter_than_the_least_one(
+    keys: dict[str, str], days: tuple[float, float, float]
+) -> None:
+    assert load(None, {"crawl": keys}).crawl.intervals == tuple(DAY * one for one in days)
