@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect,
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
 from canonry.storage.requests.request_tables import tables as request_tables
+from canonry.storage.rows.revisit_rows import tables as revisit_tables
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
@@ -100,7 +101,7 @@ def _tables() -> list[Table]:
 
 def _on_demand() -> list[Table]:
     """Return the tables that not every store has."""
-    return request_tables() + frontier_tables()
+    return request_tables() + frontier_tables() + revisit_tables()
 
 
 def _check_unused(reading: Connection) -> None:

@@ -137,6 +137,8 @@ class Outcome(NamedTuple):
     known: Mapping[str, int] = NO_LINKS
     earlier: EarlierLinks = EarlierLinks()  # further ones, with rows of their own already
     blocks: bytes | None = None  # of text, of a page that answered 200; None: it is no text
+    # Keys of what a sitemap or feed lists, each with when it has changed; for recrawls.
+    listed: tuple[tuple[bytes, float], ...] = ()
 
     @property
     def url_id(self) -> int:

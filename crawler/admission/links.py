@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from canonry.canon import InvalidURL, redact, redaction
+from canonry.canon import Canonical, InvalidURL, redact, redaction
 from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.documents.by_type import read_document, reading
@@ -46,6 +46,7 @@ class PageLinks(NamedTuple):
     document: Document | None = None  # None: of a type that has no links
     known: Mapping[str, int] = NO_LINKS  # further links, as in `canonry.storage.Outcome`
     earlier: EarlierLinks = EarlierLinks()  # further links, recorded already
+    listed: tuple[tuple[bytes, float], ...] = ()  # as in `canonry.storage.Outcome`
 
     @property
     def total(self) -> int:
@@ -133,6 +134,17 @@ class LinkFinder:
             document,
             counts_by_rule,
             earlier,
+            self._listed(document) if document and self._crawl.recrawl else (),
+        )
+
+    def _listed(self, document: Document) -> tuple[tuple[bytes, float], ...]:
+        """Return the keys of links that have a date, with the date."""
+        dates = dict(list(document.dates.items())[: self._most])
+        keys = self._url_filter.canonicalizer.many(list(dates))
+        return tuple(
+            (found.key, at)
+            for found, at in zip(keys, dates.values(), strict=True)
+            if isinstance(found, Canonical)
         )
 
     def one(self, queued: Queued, reference: str, base: str) -> Candidate | RefusedLink:

@@ -1,6 +1,7 @@
 """The references of a document to other URLs, and the directives not to follow them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from canonry.canon import InvalidURL, resolve
@@ -19,6 +20,7 @@ _WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 )
 _FORBIDS = frozenset({"nofollow", "none"})
+_NO_DATES: Mapping[str, float] = MappingProxyType({})
 
 
 class Document(NamedTuple):
@@ -33,6 +35,7 @@ class Document(NamedTuple):
     unreadable: tuple[str, ...] = ()  # links with an unknown entity
     # Names and contents of the <meta> elements that say how the page may be used.
     use: tuple[tuple[str, str], ...] = ()
+    dates: Mapping[str, float] = _NO_DATES  # of links, when they have changed; since 1970
 
 
 def absolute(reference: str | None, base: str) -> str | None:

@@ -8,6 +8,7 @@ from xml.parsers import expat
 from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
+from canonry.crawler.documents.feed_dates import seconds_of
 
 _HEAD = 4096  # the root element must appear within this many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")
@@ -19,6 +20,9 @@ _FOLLOWED = frozenset({"alternate", "next", "previous", "prev", "first", "last"}
 _MAX_ENTITY = 1000  # characters
 _MAX_ENTITIES = 1000
 _LOC_PARENTS = frozenset({"url", "sitemap"})
+# Elements that tell when their URL has changed, by the entry that they stand in.
+_DATES = {"url": "lastmod", "sitemap": "lastmod", "entry": "updated", "item": "pubDate"}
+_LISTS = frozenset({"urlset", "sitemapindex", "feed", "channel", "RDF"})
 UNKNOWN = "\ufdd0"  # replaces the "&" of an unknown entity; no text contains it
 _PREDEFINED = frozenset({"amp", "apos", "gt", "lt", "quot"})
 # XML 1.0, productions 22 and 28: what may come before the root element.
@@ -43,6 +47,7 @@ class ListedURL(NamedTuple):
 
     reference: str
     base: str
+    changed_at: float | None = None  # as the entry says; seconds since 1970
 
     @property
     def is_whole(self) -> bool:
@@ -64,6 +69,8 @@ class FeedReader:
         self._path: list[str] = []
         self._text: list[str] = []
         self._found: list[ListedURL] = []
+        self._entry = 0  # how many were found before the current entry
+        self._date: float | None = None  # of the current entry
         self._parser = parser = expat.ParserCreate(encoding, " ")
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.EntityDeclHandler = self._text.append, self._entity
@@ -92,11 +99,13 @@ class FeedReader:
 
     def take(self) -> list[ListedURL]:
         """Return the URLs found since the last call."""
-        found, self._found = self._found, []
+        found, self._found, self._entry = self._found, [], 0
         return found
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._text.clear()
+        if name.rpartition(" ")[2] in _DATES and self._is_in_list():
+            self._entry, self._date = len(self._found), None
         base = self._bases[-1]
         if _XML_BASE in attributes:
             base = _resolved(attributes[_XML_BASE], base)
@@ -107,6 +116,10 @@ class FeedReader:
             if not _FOLLOWED.isdisjoint(attributes.get("rel", "alternate").lower().split()):
                 self._found.append(ListedURL(reference.strip(), base))
             self._text.append("\0")  # mark it: its text is not a URL, as it is in RSS
+
+    def _is_in_list(self) -> bool:
+        """Return True if the current element is that of a list, whose elements are entries."""
+        return bool(self._path) and self._path[-1].rpartition(" ")[2] in _LISTS
 
     def _end(self, name: str) -> None:
         self._path.pop()
@@ -120,6 +133,11 @@ class FeedReader:
             own == "link" and parent in {"item", "channel"} and text and "\0" not in text
         ):
             self._found.append(ListedURL(text, base))
+        elif _DATES.get(parent) == own:
+            self._date = seconds_of(text)
+        elif own in _DATES and parent in _LISTS and self._date is not None:
+            in_entry = self._found[self._entry :]
+            self._found[self._entry :] = [u._replace(changed_at=self._date) for u in in_entry]
 
     def _entity(self, name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001 - expat's
         """Store an entity declaration, or fail if it is long or refers to other entities."""
@@ -183,7 +201,12 @@ def read(body: bytes, content_type: str | None, url: str) -> Document:
     readable = (one for one in listed if one.is_whole)
     links = dict.fromkeys(_resolved(one.reference, one.base) for one in readable)
     unreadable = tuple(one.reference.replace(UNKNOWN, "&") for one in listed if not one.is_whole)
-    return Document(url, tuple(links), (), None, None, unreadable=unreadable)
+    dates = {
+        _resolved(one.reference, one.base): one.changed_at
+        for one in listed
+        if one.is_whole and one.changed_at is not None
+    }
+    return Document(url, tuple(links), (), None, None, unreadable=unreadable, dates=dates)
 
 
 def _resolved(reference: str, base: str) -> str:

@@ -163,6 +163,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
             canonical=None if page.canonical is None else redact(page.canonical),
             links=None if page.links == UNREAD else page.links,
         ),
+        revisits=known_facts.revisits(connection, stored_url.url_id),
         redirects=[
             RedirectFacts(
                 status=lead.status,

@@ -19,6 +19,7 @@ from canonry.crawler.inquiry.url_answer import (
     Finding,
     MemberFacts,
     ResourceFacts,
+    RevisitFacts,
     RobotsFacts,
     RuleFacts,
     ScopeFacts,
@@ -29,7 +30,7 @@ from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import host_urls
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
-from canonry.storage.rows import host_rows
+from canonry.storage.rows import host_rows, revisit_rows
 from canonry.storage.rows.budgets import rank_of
 from canonry.storage.timestamps import iso
 
@@ -62,6 +63,20 @@ def found(connection: Connection, stored_url: KnownURL) -> Finding:
         depth=stored_url.depth,
         hops=stored_url.hops,
         named_by=[redact(url) for url, _kind in known_url.naming(connection, stored_url.url_id)],
+    )
+
+
+def revisits(connection: Connection, url_id: int) -> RevisitFacts | None:
+    """Return how often a page has changed, and when it is due; None if that is not known."""
+    if not revisit_rows.exist(connection):
+        return None
+    row = revisit_rows.read(connection, [url_id]).get(url_id)
+    return row and RevisitFacts(
+        visits=round(row.visits),
+        changes=round(row.changes),
+        interval=max(row.due - row.seen_at, 0.0),
+        due=iso(row.due),
+        listed=iso(row.listed),
     )
 
 

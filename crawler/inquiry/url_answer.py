@@ -28,6 +28,16 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
     links: int | None
 
 
+class RevisitFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What crawls with --recrawl have seen of a page; older visits count less."""
+
+    visits: int  # after the first one
+    changes: int  # visits that found that it had changed
+    interval: float  # seconds from the last visit to the next
+    due: Moment | None
+    listed: Moment | None  # its date in a sitemap or feed
+
+
 class RedirectFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a chain of redirects."""
 
@@ -142,6 +152,7 @@ class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     not_before: Moment | None = None  # when it is tried (again) at the earliest
     waiting: int = 0  # queued URLs of its host
     page: PageFacts | None = None
+    revisits: RevisitFacts | None = None  # null: no crawl with --recrawl has fetched it
     redirects: list[RedirectFacts] = []
     same_as: str | None = None  # the URL that represents it
     by_way_of: list[str] = []  # the URLs between the two, each the same as the next

@@ -153,3 +153,4 @@ class Probe(NamedTuple):
 
     url: str
     priority: int = QUESTION  # of requests that may decide a rule
+    is_control: bool = False  # of a recrawl: what of a page changes by itself?

@@ -93,7 +93,7 @@ class Recorder:
     async def _record(self, group: Sequence[Outcome]) -> None:
         """Record a group of outcomes, count and log them."""
         answer = await self._store_session.record(group, self._clock())
-        more = False
+        more = answer.again > 0
         for outcome, admitted in zip(group, answer.admissions, strict=True):
             new = sum(admission.new for admission in admitted)
             more |= bool(new) or outcome.retry_at is not None

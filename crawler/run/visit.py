@@ -59,7 +59,7 @@ class Visitor:
         self._settings = settings.fetch
         self._token = settings.crawl.token
         self._purpose = frozenset(settings.crawl.purpose)
-        self._learns = settings.learn.enabled
+        self._reads_text = settings.learn.enabled or settings.crawl.recrawl
         self._links = LinkFinder(url_filter, settings)
         self._fingerprints = Fingerprints()
         self._room = BodyRoom()
@@ -268,7 +268,7 @@ class Visitor:
         document = page_links.document
         content_type = response.headers.get("Content-Type")
         body = response.body
-        is_read = self._learns and response.status == OK
+        is_read = self._reads_text and response.status == OK
         digest, read = await self._fingerprints.of(body, content_type, read=is_read)
         statements = self._use_of(response, document)
         page = Page(
@@ -298,6 +298,7 @@ class Visitor:
             known=page_links.known,
             earlier=page_links.earlier,
             blocks=read,
+            listed=page_links.listed,
         )
 
     def _use_of(self, response: Response, document: Document | None) -> list[usage.UseStatement]:

@@ -22,6 +22,8 @@ from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import open_store, policy_for
+from canonry.crawler.revisits.change_rates import IntervalLimits
+from canonry.crawler.revisits.revisit_session import RevisitSession
 from canonry.crawler.run import process
 from canonry.crawler.run.job import preparation, seed_results
 from canonry.crawler.run.job.lease_owners import own_name, signed
@@ -235,6 +237,9 @@ def _build(
         level_by_level=_has_depths(settings),
         notify=opened.notify,
         learning=opened.learning,
+        revisits=RevisitSession(IntervalLimits(*crawl.intervals), time.time())
+        if crawl.recrawl
+        else None,
     )
     robots = RobotsChecker(
         get_robots, store_session, clock, crawl.token, fetch.retry_wait, fetch.retries

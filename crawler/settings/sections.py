@@ -10,6 +10,11 @@ from canonry.storage.http_status import MAX_REDIRECTS
 _Positive = Annotated[int, Meta(ge=1)]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+_Time = Annotated[
+    str,
+    Meta(pattern=r"^[0-9]+(\.[0-9]+)?[smhdw]?$", description='a time such as "30m", "12h" or "7d"'),
+]
+_FIRST = "7d"  # until a page is fetched again of which nothing is known
 
 
 class SettingsError(ValueError):
@@ -62,6 +67,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             description='a time such as "30m", "12h", "7d" or "4w", or "" for never',
         ),
     ]
+    recrawl: bool
+    recrawl_least: _Time
+    recrawl_most: _Time
     respect_nofollow: bool
     purpose: tuple[Literal["search", "ai-input", "ai-train", "tdm"], ...]
     embeds: bool
@@ -76,10 +84,23 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def recrawl_seconds(self) -> float | None:
         """Return the age in seconds at which a page is fetched again, or None for never."""
-        if not self.recrawl_after:
-            return None
-        unit = _UNITS.get(self.recrawl_after[-1])
-        return float(self.recrawl_after) if unit is None else float(self.recrawl_after[:-1]) * unit
+        return _seconds(self.recrawl_after) if self.recrawl_after else None
+
+    @property
+    def intervals(self) -> tuple[float, float, float]:
+        """Return the least, the first and the longest interval of a recrawl, in seconds.
+
+        None is shorter than the least one.
+        """
+        least = max(_seconds(self.recrawl_least), 1.0)
+        first, most = _seconds(self.recrawl_after or _FIRST), _seconds(self.recrawl_most)
+        return least, min(max(first, least), max(most, least)), max(most, least)
+
+
+def _seconds(text: str) -> float:
+    """Return a time such as "12h" in seconds."""
+    unit = _UNITS.get(text[-1])
+    return float(text) if unit is None else float(text[:-1]) * unit
 
 
 class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,12 +6,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
 from canonry.storage.requests.request_tables import tables as request_tables
 from canonry.storage.rows.address_rows import addresses
+from canonry.storage.rows.revisit_rows import tables as revisit_tables
 from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
 _HEAD = """
 `make docs` makes this page from `storage/sql/schema.py` and the other tables. Those that only some
-stores have are made when they are needed: for workers, Scrapy, other engines. This is for those
-who want to look at a store with SQL. Read only: a change behind Canonry's back breaks what it
+stores have are made when they are needed: for workers, recrawls, Scrapy, other engines. This is for
+those who want to look at a store with SQL. Read only: a change behind Canonry's back breaks what it
 promises. The tables are no promise, either, and may change with a release; what stays are the
 columns of `canonry export`, and that [every store can be upgraded](compatibility.md#stores).
 
@@ -39,7 +40,8 @@ def store_page() -> str:
     """Return the page."""
     lines = [f"# The tables of a store, schema {VERSION}", *_HEAD.splitlines()]
     lines += [f"| {int(state)} | {state.name.lower()} |" for state in State]
-    tables = [*metadata.tables.values(), *request_tables(), *frontier_tables(), addresses]
+    tables = [*metadata.tables.values(), addresses]
+    tables += [*request_tables(), *frontier_tables(), *revisit_tables()]
     for table in sorted(tables, key=lambda one: one.name):
         if table is urls:
             lines += ["", f"## {table.name}", "", *_VIEW.splitlines()]

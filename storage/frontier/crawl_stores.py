@@ -11,6 +11,7 @@ from sqlalchemy import URL, Connection, text
 
 from canonry.storage.frontier.frontier_tables import tables
 from canonry.storage.requests.request_tables import tables as request_tables
+from canonry.storage.rows.revisit_rows import tables as revisit_tables
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine, read_url
 from canonry.storage.sql.schema import metadata
@@ -94,7 +95,7 @@ def remove(store: str, crawl: str) -> None:
 
 def _drop_tables(connection: Connection) -> None:
     """Drop all tables of a store."""
-    for table in (*tables(), *request_tables()):
+    for table in (*tables(), *request_tables(), *revisit_tables()):
         table.drop(connection, checkfirst=True)
     metadata.drop_all(connection)
 

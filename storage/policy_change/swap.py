@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, Select, case, delete, func, insert, sele
 from canonry.storage.http_status import OK
 from canonry.storage.policy_change import new_keys, worktables
 from canonry.storage.records import ORDINARY, TARGET, Candidate
+from canonry.storage.rows import revisit_rows
 from canonry.storage.rows.urls import columns_of, host_ids
 from canonry.storage.seen.filter_file import distrust_all
 from canonry.storage.sql import counts as counted
@@ -72,6 +73,7 @@ _CLEAN = (
     "UPDATE url_rows SET source_id = NULL WHERE source_id = id",
     "DELETE FROM url_rows WHERE id IN (SELECT old_id FROM rekey_merged)",
 )
+_FORGET = "DELETE FROM revisits WHERE url_id IN (SELECT old_id FROM rekey_merged)"
 _KEYS = """
 INSERT INTO keys (key, url_id)
 SELECT key, url_id FROM rekey_urls
@@ -204,6 +206,8 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
     connection.exec_driver_sql(_TAKE_BEST)
     for table in (classes, exports, members):  # readers of exports start again: clusters changed
         connection.execute(delete(table))
+    if revisit_rows.exist(connection):  # ids may be given again
+        connection.exec_driver_sql(_FORGET)
     for statement in _CLEAN:
         connection.exec_driver_sql(statement)
     connection.execute(delete(keys))

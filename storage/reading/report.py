@@ -14,6 +14,7 @@ from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.records import NOT_A_PAGE, UNREAD
+from canonry.storage.rows import revisit_rows
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
@@ -91,6 +92,7 @@ def status(connection: Connection) -> dict[str, Any]:
             if row.reason != NOT_A_PAGE
         ],
         "not_pages": sum(row.count for row in links if row.reason == NOT_A_PAGE),
+        "due": revisit_rows.number_due(connection, time.time()),
     }
 
 

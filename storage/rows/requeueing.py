@@ -10,7 +10,11 @@ from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
-_by_robots = and_(urls.c.state == State.HELD, urls.c.reason.in_(("robots", "use-reserved")))
+# What a recrawl asks again: pages, redirects and failures, and what a robots.txt held.
+ANSWERED = or_(
+    urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]),
+    and_(urls.c.state == State.HELD, urls.c.reason.in_(("robots", "use-reserved"))),
+)
 
 
 def requeue(connection: Connection, before: float) -> int:
@@ -25,9 +29,7 @@ def requeue(connection: Connection, before: float) -> int:
     Returns:
         How many URLs.
     """
-    settled = urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED])
-    old = and_(or_(settled, _by_robots), urls.c.due <= before)
-    return queue_again(connection, old)
+    return queue_again(connection, and_(ANSWERED, urls.c.due <= before))
 
 
 def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:

@@ -16,6 +16,7 @@ from support.stores import admit_names, hold_a_name, open_store
 from canonry.storage import StoreError, move
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.frontier_tables import create_tables
+from canonry.storage.rows import revisit_rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
 
@@ -98,6 +99,28 @@ def test_a_frontier_moves_with_what_engines_have_set(
     source, target = databases.url_of(tmp_path), place(kind)
     expected = rows_in(source)
     assert expected["frontier_urls"] == [(1, b"kept", None), (2, b"", 1_900_000_000)]
+    moved(source, target)
+    assert rows_in(target) == expected
+    assert database in KINDS
+
+
+@pytest.mark.parametrize("database", KINDS, indirect=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_recrawls_have_learned_moves(
+    tmp_path: Path, database: str, kind: str, place: Place
+) -> None:
+    hold_a_name(tmp_path)
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        revisit_rows.create_tables(connection)
+        row = revisit_rows.Revisited(1, 2.5, 1.5, listed=3.5, places=b"\0\xff")
+        revisit_rows.put(connection, [row])
+        host = revisit_rows.RevisitedHost(1, 4.5, 1, 2, 3, 4, b"\0", b"\1")
+        revisit_rows.put_hosts(connection, [host])
+    store.close()
+    source, target = databases.url_of(tmp_path), place(kind)
+    expected = rows_in(source)
+    assert (len(expected["revisits"]), len(expected["revisit_hosts"])) == (1, 1)
     moved(source, target)
     assert rows_in(target) == expected
     assert database in KINDS

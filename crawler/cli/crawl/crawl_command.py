@@ -73,6 +73,11 @@ _OF_FETCH = ("allow_private", "ca_file", "cookies", "identity", "identity_agent"
     "Can be repeated.",
 )
 @click.option(
+    "--recrawl/--no-recrawl",
+    default=None,
+    help="Fetch pages again that are due, by how often each has changed.",
+)
+@click.option(
     "--recrawl-after", metavar="TIME", help="Fetch pages again that are older: 12h, 7d, 4w."
 )
 @click.option(

@@ -79,6 +79,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     merged: list[MergedJSON]
     refused: list[RefusedLinksJSON]
     not_pages: int  # links that lead to no page, such as mailto:
+    due: int | None  # pages that --recrawl would fetch again; null: there was no such crawl
     unread: dict[str, int]  # pages whose body was not read, by reason
 
 

@@ -41,6 +41,8 @@ def status(store_status: Mapping[str, Any]) -> None:
         pages = counted(sum(unread.values()), "page")
         why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
         console.print(f"{pages} of these answered, but the body was not read: {why}\n")
+    if store_status["due"] is not None:
+        console.print(f"{counted(store_status['due'], 'page')} due for --recrawl\n")
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page (canonry patterns repeats)\n")

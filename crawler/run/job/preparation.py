@@ -23,10 +23,11 @@ from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.header_lines import without_secrets
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.proxies import Proxies
+from canonry.crawler.settings.sections import CrawlSettings
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.rows import budgets, clock_ahead, requeueing, urls, walled
+from canonry.storage.rows import budgets, clock_ahead, requeueing, revisit_rows, urls, walled
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
@@ -138,8 +139,7 @@ def prepare(
         reclaim_in(connection, settings.longest_delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
-        if settings.crawl.recrawl_seconds is not None:
-            requeueing.requeue(connection, now - settings.crawl.recrawl_seconds)
+        is_recrawl = _recrawl(connection, settings.crawl, now)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         walled.ask_all_again(connection, now)
         blocked_hosts.unblock_those_for_now(connection)
@@ -155,7 +155,18 @@ def prepare(
             _hold(connection, url_filter)
             exclusions.finish(connection, every=True)
         else:
-            exclusions.finish(connection, every=settings.crawl.recrawl_seconds is not None)
+            exclusions.finish(connection, every=is_recrawl)
+
+
+def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> bool:
+    """Put known URLs that are due back in the queue; return True if any crawl like this does so."""
+    if crawl.recrawl:
+        _least, first, most = crawl.intervals
+        revisit_rows.create_tables(connection)
+        revisit_rows.requeue(connection, now, first, most)
+    elif crawl.recrawl_seconds is not None:
+        requeueing.requeue(connection, now - crawl.recrawl_seconds)
+    return crawl.recrawl or crawl.recrawl_seconds is not None
 
 
 def _correct_clock(

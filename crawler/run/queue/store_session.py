@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import Learned, LearningSession, surviving_learning
+from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
 from canonry.storage.records import CachedRobots, redirect_targets
@@ -50,6 +51,7 @@ class Recorded(NamedTuple):
     promoted: dict[str, list[Queued]]  # by host: to be requested before ordinary URLs
     merged_by: dict[str, str]  # of links, as `Store.merged_by` returns it
     learned: Learned = Learned()
+    again: int = 0  # known URLs that are queued again
 
 
 def _on_writer(
@@ -77,6 +79,7 @@ class StoreSession:
         level_by_level: bool,
         notify: Callable[[str], None],
         learning: LearningSession | None = None,
+        revisits: RevisitSession | None = None,
     ) -> None:
         """Bind the store and its thread.
 
@@ -88,6 +91,7 @@ class StoreSession:
             level_by_level: lease only URLs of the lowest queued depth, so that depths are exact.
             notify: receives sentences for people.
             learning: learns from outcomes; None learns nothing.
+            revisits: of a recrawl that learns how often pages change; None for other crawls.
         """
         self._store = store
         self.writer = writer
@@ -96,6 +100,7 @@ class StoreSession:
         self._level_by_level = level_by_level
         self._notify = notify
         self._learning = learning
+        self._revisits = revisits
         self._generation = -1  # the store's number of the latest change that people made
         self._told_of_crowd = False
         self._wants_hosts = False  # True: other workers were asked for some
@@ -267,8 +272,17 @@ class StoreSession:
 
     async def observe_probe(self, probe: Probe, found: Outcome | None) -> None:
         """Learn from a host's answer to a probe; None: it was no page."""
-        if self._learning is not None:
+        if probe.is_control:
+            if found is not None:
+                await self.writer.call(self._observe_control, probe, found)
+        elif self._learning is not None:
             await self.writer.call(self._learning.observe_probe, probe, found)
+
+    def _observe_control(self, probe: Probe, found: Outcome) -> None:
+        """Learn from a page that was asked twice in a row, on the writer thread."""
+        if self._revisits is not None:
+            with self._store.transaction() as connection:
+                self._revisits.observe(connection, probe, found)
 
     async def settle(self, now: float) -> Recorded | None:
         """Learn from answered probes alone; return None if there are no new ones."""
@@ -314,6 +328,8 @@ class StoreSession:
         """Record outcomes and learn from them in one transaction, on the writer thread."""
         with self._store.claiming() as connection:
             self._store.confirm_url_ids(connection, (outcome.queued for outcome in outcomes))
+            revisits = self._revisits
+            stored = {} if revisits is None else revisits.stored(connection, outcomes)
             recorded = self._store.record_in(connection, outcomes, now)
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
@@ -321,6 +337,10 @@ class StoreSession:
             if self._learning is not None:
                 learned = self._learning.learn(connection, recorded, now)
                 self.learning_seconds = round(self._learning.seconds, 3)
+            news = RevisitNews()
+            if revisits is not None:
+                news = revisits.record(connection, recorded, stored, now)
+                learned = learned._replace(probes=(*learned.probes, *news.controls))
             sooner = {to.url_id for to in redirect_targets(recorded)}
             promoted = leases.promoted(
                 connection,
@@ -329,7 +349,7 @@ class StoreSession:
                 level_by_level=self._level_by_level,
             )
         admissions = [list(one.admissions) for one in recorded]
-        return Recorded(admissions, promoted, merged_by, learned)
+        return Recorded(admissions, promoted, merged_by, learned, news.queued)
 
     def _forget(self, hosts: Collection[str]) -> None:
         """Let the learning forget hosts that were another worker's, or are now."""

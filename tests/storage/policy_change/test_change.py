@@ -27,7 +27,7 @@ from canonry.crawler.policy_upgrade import change_policy, foresee_change
 from canonry.storage import Candidate, Hop, Page, State, Store, StoreError
 from canonry.storage.policy_change import Changed
 from canonry.storage.reading import report
-from canonry.storage.rows import leases
+from canonry.storage.rows import leases, revisit_rows
 
 pytestmark = pytest.mark.every_database
 
@@ -206,6 +206,23 @@ def test_which_of_two_stays(tmp_path: Path, one: str, other: str, stays: str) ->
     assert all({start, end} <= alive - {gone} for start, end in ends_of)
     pages_of = read(tmp_path, "SELECT url_id FROM pages")
     assert all(url_id != gone for (url_id,) in pages_of)
+
+
+def test_what_recrawls_have_learned_stays_with_the_url_that_stays(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    one, other = admit(store, [f"{H}/x?a=1&b=2", f"{H}/x?b=2&a=1"])
+    outcomes = [
+        visited(one.url_id, State.FAILED, "dns"),
+        visited(other.url_id, State.FETCHED, page=page()),
+    ]
+    store.record(outcomes, 5.0)
+    with store.transaction() as connection:
+        revisit_rows.create_tables(connection)
+        rows = [revisit_rows.Revisited(each.url_id, 9.0, 5.0) for each in (one, other)]
+        revisit_rows.put(connection, rows)
+    store.close()
+    change_to(tmp_path)
+    assert read(tmp_path, "SELECT url_id FROM revisits") == [(other.url_id,)]
 
 
 def test_edges_that_become_one_are_added_up(tmp_path: Path) -> None:

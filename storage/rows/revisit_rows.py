@@ -1,0 +1,211 @@
+"""Revisits: what visits of a page have shown, and when it is due again. Made by the first recrawl.
+
+Only pages that a crawl with ``--recrawl`` has fetched have a row.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    Index,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    bindparam,
+    func,
+    inspect,
+    or_,
+    select,
+    update,
+)
+
+from canonry.storage.records import QUESTION
+from canonry.storage.rows import requeueing
+from canonry.storage.rows.urls import promote
+from canonry.storage.sql.bulk import chunks, rows_of, upsert
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, url_rows, urls
+from canonry.storage.sql.tables.table_parts import RowId
+
+PAGE, LIST, SEED = range(3)  # roles
+
+_metadata = MetaData()
+revisits = Table(
+    "revisits",
+    _metadata,
+    Column("url_id", RowId, primary_key=True, autoincrement=False),
+    Column("due", Float, nullable=False, comment="a recrawl fetches it again after"),
+    Column("seen_at", Float, nullable=False, comment="the last visit"),
+    Column("visits", Float, nullable=False, comment="how often it was fetched again, about"),
+    Column("changes", Float, nullable=False, comment="of these, how often it had changed"),
+    Column("changed_for", Float, nullable=False, comment="seconds before visits that found that"),
+    Column("same_for", Float, nullable=False, comment="seconds before the other visits"),
+    Column("listed", Float, comment="its date in a sitemap or feed"),
+    Column("listed_then", Float, comment="that date as of the last visit"),
+    Column("role", SmallInteger, nullable=False, comment="0: page, 1: sitemap or feed, 2: seed"),
+    Column("places", LargeBinary, comment="places of its text, each with a hash; 8 bytes each"),
+    Index("revisits_by_due", "due"),
+)
+revisit_hosts = Table(
+    "revisit_hosts",
+    _metadata,
+    Column("host_id", RowId, primary_key=True, autoincrement=False, comment="its row in hosts"),
+    Column("first", Float, comment="seconds until a page without a row is fetched again"),
+    Column("moved_changed", Float, nullable=False, comment="pages with a new date, that changed"),
+    Column("moved_same", Float, nullable=False, comment="pages with a new date, that did not"),
+    Column("rested_changed", Float, nullable=False, comment="pages with an old date, that changed"),
+    Column("rested_same", Float, nullable=False, comment="pages with an old date, that did not"),
+    Column("rates", LargeBinary, nullable=False, comment="by rate of change, seconds of pages"),
+    Column("places", LargeBinary, nullable=False, comment="places whose text changes"),
+)
+
+
+class Revisited(NamedTuple):
+    """A row of a page; the columns of the table say what each field means."""
+
+    url_id: int
+    due: float
+    seen_at: float
+    visits: float = 0.0
+    changes: float = 0.0
+    changed_for: float = 0.0
+    same_for: float = 0.0
+    listed: float | None = None
+    listed_then: float | None = None
+    role: int = PAGE
+    places: bytes | None = None
+
+
+class RevisitedHost(NamedTuple):
+    """A row of a host; the columns of the table say what each field means."""
+
+    host_id: int
+    first: float | None
+    moved_changed: float
+    moved_same: float
+    rested_changed: float
+    rested_same: float
+    rates: bytes
+    places: bytes
+
+
+_ROWS = f"SELECT {', '.join(Revisited._fields)} FROM revisits WHERE url_id"  # noqa: S608 - our names
+_HOSTS = f"SELECT {', '.join(RevisitedHost._fields)} FROM revisit_hosts WHERE host_id"  # noqa: S608 - our names
+_LIST = Prepared(
+    update(revisits).where(revisits.c.url_id == bindparam("page")).values(listed=bindparam("at"))
+)
+
+
+def tables() -> list[Table]:
+    """Return the tables."""
+    return _metadata.sorted_tables
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables, if they are not there, in a transaction that holds the write lock."""
+    _metadata.create_all(connection)
+
+
+def exist(connection: Connection) -> bool:
+    """Return True if the store has the tables."""
+    return inspect(connection).has_table(revisits.name)
+
+
+def read(connection: Connection, url_ids: Iterable[int]) -> dict[int, Revisited]:
+    """Return the rows of pages by their ids, where there are some."""
+    found = map(Revisited._make, rows_of(connection, _ROWS, list(url_ids)))
+    return {row.url_id: row for row in found}
+
+
+def read_hosts(connection: Connection, host_ids: Iterable[int]) -> dict[int, RevisitedHost]:
+    """Return the rows of hosts by their ids, where there are some."""
+    found = map(RevisitedHost._make, rows_of(connection, _HOSTS, list(host_ids)))
+    return {row.host_id: row for row in found}
+
+
+def put(connection: Connection, rows: Iterable[Revisited]) -> None:
+    """Write rows of pages in place of earlier ones."""
+    values = [row._asdict() for row in rows]
+    _putting(connection.dialect.name, revisits).run_many(connection, values)
+
+
+def put_hosts(connection: Connection, rows: Iterable[RevisitedHost]) -> None:
+    """Write rows of hosts in place of earlier ones."""
+    values = [row._asdict() for row in rows]
+    _putting(connection.dialect.name, revisit_hosts).run_many(connection, values)
+
+
+@cache
+def _putting(dialect: str, table: Table) -> Prepared:
+    """Return the statement that writes rows of a table."""
+    new = upsert(dialect, table).inline().values({c.name: bindparam(c.name) for c in table.c})
+    [key] = table.primary_key
+    later = {c.name: new.excluded[c.name] for c in table.c if c is not key}
+    return Prepared(new.on_conflict_do_update(index_elements=[key.name], set_=later))
+
+
+def put_dates(connection: Connection, dates: Mapping[int, float]) -> None:
+    """Write the dates that sitemaps and feeds give for pages; those without a row are left out."""
+    _LIST.run_many(connection, [{"page": url_id, "at": at} for url_id, at in dates.items()])
+
+
+def postpone(connection: Connection, url_ids: Collection[int], due: float) -> None:
+    """Let URLs that gave no page, but have a row, be due at a time."""
+    for part in chunks(list(url_ids)):
+        here = revisits.c.url_id.in_(part)
+        connection.execute(update(revisits).where(here).values(due=due))
+
+
+def requeue(connection: Connection, now: float, first: float, most: float) -> int:
+    """Put URLs that are due back in the queue; return how many. Sitemaps and feeds go first.
+
+    Args:
+        connection: in a writing transaction, in a store that has the tables.
+        now: seconds since 1970.
+        first: seconds until URLs are due that have no row: pages, if their host has none, either.
+        most: no page waits longer: only a clock that was ahead makes such waits.
+    """
+    due = _due(first)
+    number = requeueing.queue_again(
+        connection, requeueing.ANSWERED & or_(due <= now, due > now + most)
+    )
+    lists = select(revisits.c.url_id).where(revisits.c.role == LIST)
+    promote(connection, connection.scalars(lists).all(), QUESTION)
+    return number
+
+
+def _due(first: float) -> ColumnElement[float]:
+    """Return when a URL that has answered is due."""
+    own = select(revisits.c.due).where(revisits.c.url_id == urls.c.id).scalar_subquery()
+    is_like = (revisit_hosts.c.host_id == urls.c.host_id, urls.c.state == State.FETCHED)
+    waits = select(revisit_hosts.c.first).where(*is_like).scalar_subquery()
+    return func.coalesce(own, urls.c.due + func.coalesce(waits, first))
+
+
+def bring_forward(connection: Connection, url_ids: Collection[int]) -> int:
+    """Put those of some URLs that are fetched back in the queue; return how many."""
+    is_fetched = urls.c.state == State.FETCHED
+    return sum(
+        requeueing.queue_again(connection, is_fetched & urls.c.id.in_(part))
+        for part in chunks(sorted(url_ids))
+    )
+
+
+def number_due(connection: Connection, now: float) -> int | None:
+    """Return how many fetched pages are due; None in a store without the tables."""
+    if not exist(connection):
+        return None
+    query = select(func.count()).join_from(revisits, url_rows, url_rows.c.id == revisits.c.url_id)
+    is_due = (revisits.c.due <= now, url_rows.c.state == State.FETCHED)
+    return connection.scalar(query.where(*is_due)) or 0
+
+
+def host_ids_of(connection: Connection, url_ids: Iterable[int]) -> dict[int, int]:
+    """Return by URL the id of its host."""
+    return dict(rows_of(connection, "SELECT id, host_id FROM url_rows WHERE id", list(url_ids)))
