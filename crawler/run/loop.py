@@ -11,6 +11,7 @@ from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.plurals import counted
+from canonry.crawler.run.new_text import NewText
 from canonry.crawler.run.queue.frontier import FrontierItem
 from canonry.crawler.run.queue.scheduler import AddressOf, Scheduler, no_address
 from canonry.crawler.run.queue.store_session import StoreSession
@@ -56,11 +57,13 @@ class Crawl:
             log: gets a line for each outcome.
         """
         self._store_session = store_session
+        self._clock = clock
         self._visitor = visitor
         self._notify = notify
         self._scheduler = Scheduler(store_session, settings, turns, clock, address_of, notify)
         self._recorder = Recorder(store_session, self._scheduler, visitor.known, clock, log)
         self._tasks: set[asyncio.Task[None]] = set()  # visits and probes
+        self._new_text = NewText()
         self._faults = 0  # of our own, in a row
         self._without_links = 0  # seeds
         self._error: Exception | None = None  # ends the run
@@ -122,6 +125,8 @@ class Crawl:
             outcome = await self._visitor.visit(queued, slow_down, self._recorder.record_links)
             if _leads_nowhere(outcome):
                 self._tell_of_no_links(outcome)
+            if outcome.blocks is not None:
+                await self._note_text(host, outcome.queued.url, outcome.blocks)
             self._faults = 0
         except Exception as error:  # noqa: BLE001 - not a fault of the network: one of our own
             if self._survives(queued.url, error):
@@ -132,6 +137,21 @@ class Crawl:
             else:
                 self._scheduler.visited(host, outcome)
                 self._recorder.put(outcome)
+
+    async def _note_text(self, host: str, url: str, blocks: bytes) -> None:
+        """Let a host yield to others while its pages bring little new text, and report it."""
+        if (brings_little := self._new_text.add(host, url, blocks)) is None:
+            return
+        self._scheduler.set_yields(host, yields=brings_little)
+        found = self._new_text.found(host) if brings_little else None
+        if found is not None:
+            self._notify(
+                f"{host}: {found.share:.0%} of what its latest pages say is new, and other hosts "
+                f"go first. Most of these pages: {found.pattern} ({counted(found.pages, 'page')}, "
+                f"{found.pattern_share:.0%} new). To hold what is queued of them: canonry patterns "
+                f"exclude '{found.pattern}'"
+            )
+        await self._store_session.note_little_new(host, found, self._clock())
 
     def _tell_of_no_links(self, seed: Outcome) -> None:
         """Report why a fetched seed led to no links; of many such seeds, only the first ones."""
