@@ -31,7 +31,7 @@ Blocks = frozenset[TextBlock]
 _FEWEST, _GROWTH = 3, 4  # unlike paths before the first questions; then each time so many more
 _SCATTERED = 6  # unlike paths, if other pages came between them
 _NEVER = 1 << 62
-_ENOUGH = 10  # unlike paths with one content, where names that do not exist have none
+_ENOUGH = 10  # unlike names with one content, where names that do not exist have none
 _SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
 _SUSPECTED = 128  # groups of suspects of a site that are watched at once
 _MARKS = 4  # hashes of text under which a group is found
@@ -373,7 +373,7 @@ class Walls:
         if stays <= self._elsewhere(again.kind):
             return None  # only the frame of the site
         wall = self._wall(found, found.first, stays, found.changing)
-        alike = {_path(one) for one in found.kept if wall.is_met(one)}
+        alike = {_name(one) for one in found.kept if wall.is_met(one)}
         needed = _FEWEST if wall.hides_host else _ENOUGH  # it replaced a page that was known
         return wall if len(alike) >= needed else None
 
@@ -439,6 +439,11 @@ def _places(blocks: Blocks) -> frozenset[int]:
 def _path(answer: AnsweredPage) -> str:
     """Return the path of a page, without what learned rules may change."""
     return loose_path(Parts.of(answer.url).path)
+
+
+def _name(answer: AnsweredPage) -> str:
+    """Return the last segment of a page's path: a file has the same in all of its revisions."""
+    return _path(answer).rpartition("/")[2]
 
 
 def _folder(url: str) -> str:

@@ -22,6 +22,7 @@ from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, Queued, State, StoreError
 from canonry.storage.http_status import OK
 from canonry.storage.records import NOFOLLOW, NOT_A_PAGE
+from canonry.storage.rows.little_new import LittleNew
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _LISTS = frozenset({"text/plain", "text/xml", "application/xml"})
@@ -145,12 +146,7 @@ class Crawl:
         self._scheduler.set_yields(host, yields=brings_little)
         found = self._new_text.found(host) if brings_little else None
         if found is not None:
-            self._notify(
-                f"{host}: {found.share:.0%} of what its latest pages say is new, and other hosts "
-                f"go first. Most of these pages: {found.pattern} ({counted(found.pages, 'page')}, "
-                f"{found.pattern_share:.0%} new). To hold what is queued of them: canonry patterns "
-                f"exclude '{found.pattern}'"
-            )
+            self._notify(_told(found))
         await self._store_session.note_little_new(host, found, self._clock())
 
     def _tell_of_no_links(self, seed: Outcome) -> None:
@@ -215,6 +211,18 @@ class Crawl:
         """End the run with an error."""
         self._error = error
         self._scheduler.stop()
+
+
+def _told(found: LittleNew) -> str:
+    """Return a sentence about a host that brings little new text."""
+    told = f"{found.host}: {found.share:.0%} of what its latest pages say is new; others go first."
+    if not found.pattern:
+        return f"{told} No pattern of its URLs stands out (canonry patterns list)."
+    return (
+        f"{told} {counted(found.pages, 'page')} of the latest 200 are {found.pattern}, with "
+        f"{found.pattern_share:.0%} new; to hold what is queued of these: canonry patterns exclude "
+        f"'{found.pattern}'"
+    )
 
 
 def _leads_nowhere(outcome: Outcome) -> bool:

@@ -4,28 +4,19 @@ Endless spaces show there: calendars, facets, sort orders times filters times pa
 differ, but what they say was said before.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
-from canonry.crawler.admission.url_filter import shape
+from canonry.crawler.admission.url_filter import patterns_of
 from canonry.crawler.learn.text.text_blocks import TextBlock, block_set
 from canonry.storage.rows.little_new import LittleNew
 
 _WEIGHT = 0.02  # of the latest page in the average of a host: some fifty pages count
-_OF_PATTERN = 0.05  # ... and of a pattern
-_LEAST = 200  # pages of a host, before anything is said of it
+_LEAST = 200  # pages of a host, before anything is said of it; so many of the latest are looked at
+_OF_PATTERN = 10  # of these, with a pattern that is named
 _LITTLE, _ENOUGH = 0.05, 0.1  # shares of new text at which a host begins and ends to bring little
 _MOST_BLOCKS = 150_000  # of a host, of which as many are remembered from before
 _MOST_OF_ALL = 3_000_000  # of all hosts
-_PATTERNS = 200  # of a host
-
-
-@dataclass(slots=True)
-class _Pattern:
-    """The pages of one pattern."""
-
-    pages: int = 0
-    share: float = 1.0
 
 
 @dataclass(slots=True)
@@ -37,7 +28,7 @@ class _Host:
     brings_little: bool = False
     recent: set[TextBlock] = field(default_factory=set)
     before: set[TextBlock] = field(default_factory=set)
-    patterns: OrderedDict[str, _Pattern] = field(default_factory=OrderedDict)
+    latest: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=_LEAST))
 
 
 class NewText:
@@ -65,11 +56,7 @@ class NewText:
         share = self._share(host, encoded)
         host.pages += 1
         host.share += _WEIGHT * (share - host.share)
-        pattern = host.patterns.setdefault(shape(url), _Pattern())
-        pattern.pages += 1
-        pattern.share += _OF_PATTERN * (share - pattern.share)
-        if len(host.patterns) > _PATTERNS:
-            host.patterns.popitem(last=False)
+        host.latest.append((url, share))
         limit = _ENOUGH if host.brings_little else _LITTLE
         brings_little = host.pages >= _LEAST and host.share < limit
         if brings_little == host.brings_little:
@@ -96,6 +83,16 @@ class NewText:
     def found(self, name: str) -> LittleNew:
         """Return what is known of a host that brings little."""
         host = self._hosts[name]
-        poor = {text: one for text, one in host.patterns.items() if one.share < _ENOUGH}
-        text, one = max((poor or host.patterns).items(), key=lambda item: item[1].pages)
-        return LittleNew(name, host.share, text, one.pages, one.share)
+        shares: dict[str, list[float]] = {}
+        for url, share in host.latest:
+            for text in dict.fromkeys(reversed(patterns_of(url))):
+                shares.setdefault(text, []).append(share)
+        poor = {
+            text: found
+            for text, found in shares.items()
+            if len(found) >= _OF_PATTERN and sum(found) < _LITTLE * len(found)
+        }
+        text = max(poor, key=lambda text: len(poor[text]), default="")
+        pages = len(poor.get(text, ()))
+        pattern_share = sum(poor[text]) / pages if pages else host.share
+        return LittleNew(name, round(host.share, 4), text, pages, round(pattern_share, 4))

@@ -71,8 +71,13 @@ Table(
     _of_13,
     Column("host", Text, primary_key=True, comment="a host whose pages bring little new text"),
     Column("share", Float, nullable=False, comment="of the text of its pages that was new"),
-    Column("pattern", Text, nullable=False, comment="of most of its pages that bring little"),
-    Column("pages", BigInteger, nullable=False, comment="with this pattern, in one run"),
+    Column(
+        "pattern",
+        Text,
+        nullable=False,
+        comment="of most of its latest pages; empty: none stands out",
+    ),
+    Column("pages", BigInteger, nullable=False, comment="of the latest ones, with this pattern"),
     Column("pattern_share", Float, nullable=False, comment="of their text that was new"),
     Column("at", Float, nullable=False, comment="when it was found; seconds since 1970, UTC"),
 )
