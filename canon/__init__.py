@@ -6,7 +6,7 @@ It does no I/O: no network, no clock, and no files but the settings that ship wi
 import sys
 
 from canonry.canon import columns, redaction
-from canonry.canon.api import canonicalize, equivalent, key, surt
+from canonry.canon.api import canonicalize, equivalent, key, same, surt
 from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.inspect.cautions import Caution, cautions
 from canonry.canon.inspect.extract import Found, extract
@@ -57,6 +57,7 @@ __all__ = [
     "redact",
     "redaction",
     "resolve",
+    "same",
     "same_document",
     "surt",
 ]

@@ -1,6 +1,7 @@
-"""The one-call functions of the library: canonicalize, equivalent, key, surt."""
+"""The one-call functions of the library: canonicalize, same, equivalent, key, surt."""
 
 from functools import lru_cache
+from typing import Literal
 
 from canonry.canon.arguments import check_choice
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
@@ -10,12 +11,8 @@ from canonry.canon.rules.table import EDITION, rows_of
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
 
-RUNGS = {
-    "string": Rung.STRING,
-    "syntax": Rung.SYNTAX,
-    "scheme": Rung.SCHEME,
-    "protocol": Rung.PROTOCOL,
-}
+RungName = Literal["string", "repair", "syntax", "scheme", "practice", "protocol"]
+RUNGS = {rung.name.lower(): rung for rung in Rung}
 # The documents that have a ladder of comparison.
 LADDERS = ("rfc3986", "rfc2396bis-01")
 
@@ -61,6 +58,31 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
     return make.identity(url, base)
 
 
+def same(
+    a: str | bytes, b: str | bytes, *, base: str | None = None, policy: str | Policy = "web"
+) -> bool:
+    """Return True if two URLs are the same resource under a policy: their keys are equal.
+
+    Args:
+        a: one URL.
+        b: the other.
+        base: of both, where they are relative.
+        policy: with its guesses; `equivalent` compares by what the specifications guarantee.
+
+    Raises:
+        InvalidURL: one of them has no canonical form.
+        PolicyError: the policy does not exist.
+        TypeError: an argument has a wrong type.
+
+    >>> canonry.same("http://example.com/a?utm_source=mail#top", "HTTP://Example.com:80/a")
+    True
+    >>> canonry.same("http://example.com/a", "http://example.com/A")
+    False
+    """
+    make = compiled(policy)
+    return make.identity(a, base) == make.identity(b, base)
+
+
 def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> bytes:
     """Return the 16-byte key of a URL, made under the policy's name and version.
 
@@ -92,16 +114,22 @@ def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "w
 
 
 def equivalent(
-    a: str | bytes, b: str | bytes, *, rung: str = "scheme", dialect: str = "rfc3986"
+    a: str | bytes,
+    b: str | bytes,
+    *,
+    rung: RungName | Rung = "scheme",
+    dialect: Literal["rfc3986", "rfc2396bis-01"] = "rfc3986",
 ) -> bool:
     """Compare two absolute URLs at a rung of the ladder (RFC 3986 section 6.2).
 
     Args:
         a: one URL.
         b: the other.
-        rung: ``"string"`` (6.2.1), ``"syntax"`` (6.2.2), ``"scheme"`` (6.2.3) or ``"protocol"``
-            (6.2.4). The last one needs knowledge from redirects; this function has none, so that
-            it answers as for ``"scheme"``.
+        rung: a `Rung`, or its name as `Trace` shows it: ``"string"`` (6.2.1), ``"repair"``,
+            ``"syntax"`` (6.2.2), ``"scheme"`` (6.2.3), ``"practice"`` or ``"protocol"`` (6.2.4).
+            ``"practice"`` also makes the guesses of the policy ``web``, as `same` does. The last
+            one needs knowledge from redirects; this function has none, so it answers as for
+            ``"scheme"``.
         dialect: ``"rfc2396bis-01"`` climbs the ladder of the draft of 2003: fewer escapes are
             decoded, and ``..`` segments that lead above the root stay.
 
@@ -115,11 +143,15 @@ def equivalent(
     >>> canonry.equivalent("http://example.com", "HTTP://example.com:80/", rung="syntax")
     False
     """
-    check_choice("rung", rung, RUNGS)
+    if not isinstance(rung, Rung):
+        check_choice("rung", rung, RUNGS)
+        rung = RUNGS[rung]
     check_choice("dialect", dialect, LADDERS)
-    if rung == "string":
+    if rung is Rung.STRING:
         return to_text(a) == to_text(b)
-    return _climb(to_text(a), RUNGS[rung], dialect) == _climb(to_text(b), RUNGS[rung], dialect)
+    if rung is Rung.PRACTICE:
+        return same(a, b)
+    return _climb(to_text(a), rung, dialect) == _climb(to_text(b), rung, dialect)
 
 
 def _climb(text: str, rung: Rung, dialect: str) -> Parts:

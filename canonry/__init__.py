@@ -31,6 +31,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return all names, those of the library included."""
-    __getattr__("canon")
-    return sorted(globals())
+    """Return the public names."""
+    return sorted(["__version__", "canon", *import_module("canonry.canon").__all__])

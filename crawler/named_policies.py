@@ -5,7 +5,7 @@ from pathlib import Path
 
 from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet
 from canonry.canon.learned import loads
-from canonry.canon.policies import PolicyError, from_toml, of_version, preset, released
+from canonry.canon.policies import from_file, of_version, preset, released
 from canonry.crawler.admission.scope import is_public_suffix
 
 DEFAULT_POLICY = "web"
@@ -22,15 +22,7 @@ def find_policy(name: str) -> Policy:
         PolicyError: names the file and the key, or the presets that exist.
     """
     file = policy_file(name)
-    if file is None:
-        return preset(name)
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise PolicyError(f"policy {name}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise PolicyError(f"policy {name}: cannot be read: {error}") from None
-    return from_toml(text, name)
+    return preset(name) if file is None else from_file(Path(file))
 
 
 def policy_file(name: str | None) -> str | None:

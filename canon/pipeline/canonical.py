@@ -53,6 +53,21 @@ class Trace:
         """Return the reasons to look twice at the URL (RFC 3986 section 7)."""
         return cautions(self.text if split(self.text).scheme else self.url)
 
+    def __str__(self) -> str:
+        """Return the steps as text for people, as ``canonry explain`` prints them."""
+        lines = [self.text]
+        for step in self.steps:
+            note = "" if step.lossless else " (a guess)"
+            lines += ["", f"  {step.name}{note}  {step.why}"]
+            lines += [f"    - {step.before}", f"    + {step.after}"]
+            lines += [f"    {step.cites}, rung: {step.rung.name.lower()}"]
+        if not self.steps:
+            lines += ["", "  no rule changes it: it is canonical"]
+        lines += ["", f"  request   {self.url}", f"  identity  {self.identity}"]
+        lines += [f"  key       {self.key.hex()}  (policy {self.policy})"]
+        lines += [f"  caution   {caution.value}" for caution in self.cautions]
+        return "\n".join(lines)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, with the key in hexadecimal and rungs by name."""
         return {

@@ -19,7 +19,7 @@ from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.rewriting import with_rules
 from canonry.canon.policies.policy import Policy, check_policy
-from canonry.canon.policies.policy_files import of_version, preset
+from canonry.canon.policies.policy_files import FilePath, from_file, of_version, preset
 from canonry.canon.references import whatwg
 from canonry.canon.references.resolve import resolve
 from canonry.canon.references.rfc3986 import check_absolute
@@ -44,24 +44,30 @@ class Canonicalizer:
     """
 
     def __init__(
-        self, policy: str | Policy = "web", rules: RuleSet | str | bytes | None = None
+        self,
+        policy: str | Policy | FilePath = "web",
+        rules: RuleSet | str | bytes | None = None,
     ) -> None:
         """Compile a policy.
 
         Args:
-            policy: a preset's name, such as ``web`` or ``web@1``, or a policy from
-                `canonry.canon.policies.from_toml`. A name without a version means the version of
-                the rules, if they are given, and the current one otherwise.
+            policy: a preset's name, such as ``web`` or ``web@1``, the path of a TOML file as a
+                ``Path``, or a policy from `canonry.canon.policies.from_toml`. A name without a
+                version means the version of the rules, if they are given, and the current one
+                otherwise.
             rules: learned rules, to run after the policy's: a rule set, or the text that
                 ``canonry rules export`` writes.
 
         Raises:
-            PolicyError: no preset has that name, or the policy is invalid.
+            PolicyError: no preset has that name, or the policy is invalid, or its file cannot be
+                read.
             RulesError: the rules are invalid, or were learned under another policy.
             TypeError: an argument has a wrong type.
         """
+        if isinstance(policy, FilePath):
+            policy = from_file(policy)
         if not isinstance(policy, str | Policy):
-            raise wrong_type("policy", policy, "the name of a preset, or a Policy")
+            raise wrong_type("policy", policy, "the name of a preset, a Path, or a Policy")
         if not isinstance(rules, RuleSet | str | bytes | None):
             raise wrong_type("rules", rules, "a RuleSet, or the text of one")
         self.rules = loads(rules) if isinstance(rules, str | bytes) else rules

@@ -2,7 +2,7 @@
 
 from canonry.canon.policies.allowed import did_you_mean, fault_among, fault_in, unknown
 from canonry.canon.policies.policy import Policy, PolicyError, differences
-from canonry.canon.policies.policy_files import extended, from_toml, of_version, preset
+from canonry.canon.policies.policy_files import extended, from_file, from_toml, of_version, preset
 from canonry.canon.policies.toml_files import line_of, preset_names, read_shipped, released
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "extended",
     "fault_among",
     "fault_in",
+    "from_file",
     "from_toml",
     "line_of",
     "of_version",

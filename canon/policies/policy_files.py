@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from canonry.canon.arguments import check_text
 from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of
@@ -66,6 +66,31 @@ def extended(text: str, source: str) -> Policy | None:
     from_toml(text, source)
     name = tomllib.loads(text).get("extends")
     return None if name is None else preset(name)
+
+
+@runtime_checkable
+class FilePath(Protocol):
+    """The path of a file, as `pathlib.Path` is."""
+
+    def __fspath__(self) -> str:
+        """Return it as text."""
+
+
+def from_file(path: FilePath) -> Policy:
+    """Return the policy in a TOML file.
+
+    Raises:
+        PolicyError: the file cannot be read, or is no policy; the message names it, and the line.
+    """
+    name = path.__fspath__()
+    try:
+        with open(name, encoding="utf-8") as file:  # noqa: PTH123 - pathlib is not imported here
+            text = file.read()
+    except OSError as error:
+        raise PolicyError(f"policy {name}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"policy {name}: cannot be read: {error}") from None
+    return from_toml(text, name)
 
 
 def preset(name: str) -> Policy:

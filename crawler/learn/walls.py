@@ -31,11 +31,12 @@ Blocks = frozenset[TextBlock]
 _FEWEST, _GROWTH = 3, 4  # unlike paths before the first questions; then each time so many more
 _SCATTERED = 6  # unlike paths, if other pages came between them
 _NEVER = 1 << 62
-_ENOUGH = 10  # unlike paths with one content, where names that do not exist have none
+_ENOUGH = 10  # unlike names with one content, where names that do not exist have none
 _SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
 _SUSPECTED = 128  # groups of suspects of a site that are watched at once
 _MARKS = 4  # hashes of text under which a group is found
-_LARGEST = 8 * 512  # bytes of blocks; walls have little text
+# Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
+_SMALLEST, _LARGEST = 8 * 3, 8 * 512
 _KEPT = 300  # suspects of a kind
 _OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
 _STANDING = 8  # walls of a site
@@ -223,7 +224,7 @@ class Walls:
 
         Text that pages share is found by the smallest of its hashes (Broder 1997).
         """
-        if len(answer.encoded) > _LARGEST:
+        if not _SMALLEST <= len(answer.encoded) <= _LARGEST:
             return None
         elsewhere = self._elsewhere(answer.kind)
         marks = nsmallest(_MARKS, answer.blocks - elsewhere)
@@ -362,7 +363,8 @@ class Walls:
         own = {place_of(block) for block in stays - self._elsewhere(one.kind)} - changing
         # If only the frame of the site stays, what differs may be all that a page says.
         naming = _places(one.blocks ^ other.blocks) if own else frozenset[int]()
-        return self._wall(found, one, stays, changing | naming) if stays else None
+        is_said = 8 * len(stays | {*naming}) >= _SMALLEST
+        return self._wall(found, one, stays, changing | naming) if is_said else None
 
     def _of_many(self, found: _Suspects) -> _Wall | None:
         """Return the content of enough suspects, where another page was known to have another."""
@@ -373,7 +375,7 @@ class Walls:
         if stays <= self._elsewhere(again.kind):
             return None  # only the frame of the site
         wall = self._wall(found, found.first, stays, found.changing)
-        alike = {_path(one) for one in found.kept if wall.is_met(one)}
+        alike = {_name(one) for one in found.kept if wall.is_met(one)}
         needed = _FEWEST if wall.hides_host else _ENOUGH  # it replaced a page that was known
         return wall if len(alike) >= needed else None
 
@@ -439,6 +441,11 @@ def _places(blocks: Blocks) -> frozenset[int]:
 def _path(answer: AnsweredPage) -> str:
     """Return the path of a page, without what learned rules may change."""
     return loose_path(Parts.of(answer.url).path)
+
+
+def _name(answer: AnsweredPage) -> str:
+    """Return the last segment of a page's path: a file has the same in all of its revisions."""
+    return _path(answer).rpartition("/")[2]
 
 
 def _folder(url: str) -> str:

@@ -11,6 +11,7 @@ from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.plurals import counted
+from canonry.crawler.run.new_text import NewText
 from canonry.crawler.run.queue.frontier import FrontierItem
 from canonry.crawler.run.queue.scheduler import AddressOf, Scheduler, no_address
 from canonry.crawler.run.queue.store_session import StoreSession
@@ -21,6 +22,7 @@ from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, Queued, State, StoreError
 from canonry.storage.http_status import OK
 from canonry.storage.records import NOFOLLOW, NOT_A_PAGE
+from canonry.storage.rows.little_new import LittleNew
 
 _PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _LISTS = frozenset({"text/plain", "text/xml", "application/xml"})
@@ -56,11 +58,13 @@ class Crawl:
             log: gets a line for each outcome.
         """
         self._store_session = store_session
+        self._clock = clock
         self._visitor = visitor
         self._notify = notify
         self._scheduler = Scheduler(store_session, settings, turns, clock, address_of, notify)
         self._recorder = Recorder(store_session, self._scheduler, visitor.known, clock, log)
         self._tasks: set[asyncio.Task[None]] = set()  # visits and probes
+        self._new_text = NewText()
         self._faults = 0  # of our own, in a row
         self._without_links = 0  # seeds
         self._error: Exception | None = None  # ends the run
@@ -122,6 +126,8 @@ class Crawl:
             outcome = await self._visitor.visit(queued, slow_down, self._recorder.record_links)
             if _leads_nowhere(outcome):
                 self._tell_of_no_links(outcome)
+            if outcome.blocks is not None:
+                await self._note_text(host, outcome.queued.url, outcome.blocks)
             self._faults = 0
         except Exception as error:  # noqa: BLE001 - not a fault of the network: one of our own
             if self._survives(queued.url, error):
@@ -132,6 +138,16 @@ class Crawl:
             else:
                 self._scheduler.visited(host, outcome)
                 self._recorder.put(outcome)
+
+    async def _note_text(self, host: str, url: str, blocks: bytes) -> None:
+        """Let a host yield to others while its pages bring little new text, and report it."""
+        if (brings_little := self._new_text.add(host, url, blocks)) is None:
+            return
+        self._scheduler.set_yields(host, yields=brings_little)
+        found = self._new_text.found(host) if brings_little else None
+        if found is not None:
+            self._notify(_told(found))
+        await self._store_session.note_little_new(host, found, self._clock())
 
     def _tell_of_no_links(self, seed: Outcome) -> None:
         """Report why a fetched seed led to no links; of many such seeds, only the first ones."""
@@ -195,6 +211,18 @@ class Crawl:
         """End the run with an error."""
         self._error = error
         self._scheduler.stop()
+
+
+def _told(found: LittleNew) -> str:
+    """Return a sentence about a host that brings little new text."""
+    told = f"{found.host}: {found.share:.0%} of what its latest pages say is new; others go first."
+    if not found.pattern:
+        return f"{told} No pattern of its URLs stands out (canonry patterns list)."
+    return (
+        f"{told} {counted(found.pages, 'page')} of the latest 200 are {found.pattern}, with "
+        f"{found.pattern_share:.0%} new; to hold what is queued of these: canonry patterns exclude "
+        f"'{found.pattern}'"
+    )
 
 
 def _leads_nowhere(outcome: Outcome) -> bool:

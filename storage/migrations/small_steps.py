@@ -65,9 +65,28 @@ def from_9(_connection: Connection, operations: Operations) -> None:
     operations.add_column("hosts", rank)
 
 
-def from_12(_connection: Connection, operations: Operations) -> None:
-    """Add two columns, which are empty until a page is fetched again."""
+_of_13 = MetaData()
+Table(
+    "little_new",
+    _of_13,
+    Column("host", Text, primary_key=True, comment="a host whose pages bring little new text"),
+    Column("share", Float, nullable=False, comment="of the text of its pages that was new"),
+    Column(
+        "pattern",
+        Text,
+        nullable=False,
+        comment="of most of its latest pages; empty: none stands out",
+    ),
+    Column("pages", BigInteger, nullable=False, comment="of the latest ones, with this pattern"),
+    Column("pattern_share", Float, nullable=False, comment="of their text that was new"),
+    Column("at", Float, nullable=False, comment="when it was found; seconds since 1970, UTC"),
+)
+
+
+def from_12(connection: Connection, operations: Operations) -> None:
+    """Add two columns, which are empty until a page is fetched again, and an empty table."""
     said = "what its site says of its use, a statement a line"
     operations.add_column("pages", Column("use_statements", Text, comment=said))
     reserved = "the uses that its site reserves, with spaces between"
     operations.add_column("pages", Column("use_reserved", Text, comment=reserved))
+    _of_13.create_all(connection, checkfirst=False)

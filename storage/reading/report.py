@@ -14,7 +14,7 @@ from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.records import NOT_A_PAGE, UNREAD
-from canonry.storage.rows import revisit_rows
+from canonry.storage.rows import little_new, revisit_rows
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
@@ -68,6 +68,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "keys": sum(states.values()),  # each URL has one
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
+        "little_new": [one._asdict() for one in little_new.read(connection)],
         "use_reserved": {use: n for use, _, n in counts.read(connection, counts.RESERVED)},
         **reasons,
         "waiting": [

@@ -60,6 +60,16 @@ class RefusedLinksJSON(msgspec.Struct, frozen=True, kw_only=True):
     link: str  # an example
 
 
+class LittleNewJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A host whose pages bring little new text; shares are from 0 to 1."""
+
+    host: str
+    share: float  # of the text of its latest pages that was new
+    pattern: str  # of most of its latest pages that bring little; "": none stands out
+    pages: int  # of the latest 200, with this pattern
+    pattern_share: float  # of their text that was new
+
+
 class StatusJSON(msgspec.Struct, kw_only=True):
     """What a store holds."""
 
@@ -71,6 +81,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     keys: int
     pages_by_status: dict[int, int]  # by HTTP status
     repeated_bodies: int  # pages with the body of another one
+    little_new: list[LittleNewJSON]
     use_reserved: dict[str, int]  # pages, by the use that their sites reserve
     held: dict[str, int]  # by reason
     failed: dict[str, int]  # by reason

@@ -46,6 +46,16 @@ def status(store_status: Mapping[str, Any]) -> None:
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page (canonry patterns repeats)\n")
+    table(
+        "Hosts that bring little new (canonry patterns exclude PATTERN)",
+        ("host", "new text", "most of it with the pattern", "pages", "new text"),
+        [
+            (host, f"{share:.0%}", pattern, pages, f"{pattern_share:.0%}")
+            for host, share, pattern, pages, pattern_share in map(
+                dict.values, store_status["little_new"]
+            )
+        ],
+    )
     if uses := store_status["use_reserved"]:
         sites = ", ".join(f"{use} of {counted(number, 'page')}" for use, number in uses.items())
         console.print(f"Uses that sites reserve (canonry export pages --allows): {sites}\n")

@@ -109,6 +109,7 @@ class HostPace:
     wanted: int = 0  # requests that wait for a turn
     unspent: int = 0  # turns that were taken, and that no request has used yet
     in_flight: int = 0
+    yields: bool = False  # to others: after a request, its domain lets several others go first
     scheduled: bool = False  # in the heap, ready or parked
     entry: int = 0  # its number in the heap; 0 without one
 

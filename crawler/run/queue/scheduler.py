@@ -134,6 +134,10 @@ class Scheduler:
         else:
             self._out[work.url_id] = host
 
+    def set_yields(self, host: str, *, yields: bool) -> None:
+        """Let a host yield to others that are ready, or not."""
+        self._turns.set_yields(host, yields=yields)
+
     def slow_down(self, host: str, delay: float) -> None:
         """Obey the delay, in seconds, that a host's robots.txt asks for, up to a limit."""
         self._turns.slow_down(host, delay=min(delay, self._politeness_of(host).longest))

@@ -12,7 +12,8 @@ from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
 from canonry.storage.records import CachedRobots, redirect_targets
-from canonry.storage.rows import address_rows, budgets, host_rows, leases, waiting
+from canonry.storage.rows import address_rows, budgets, host_rows, leases, little_new, waiting
+from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
 from canonry.storage.steering import blocked_hosts, short_steps
@@ -283,6 +284,15 @@ class StoreSession:
         if self._revisits is not None:
             with self._store.transaction() as connection:
                 self._revisits.observe(connection, probe, found)
+
+    @_on_writer
+    def note_little_new(self, host: str, found: LittleNew | None, now: float) -> None:
+        """Keep that a host brings little new text; None: no longer."""
+        with self._store.transaction() as connection:
+            if found is None:
+                little_new.remove(connection, host)
+            else:
+                little_new.put(connection, found, now)
 
     async def settle(self, now: float) -> Recorded | None:
         """Learn from answered probes alone; return None if there are no new ones."""

@@ -18,6 +18,7 @@ from canonry.crawler.run.queue.politeness import (
 _MAX_TRANSIT_SECONDS, _MAX_TRANSIT_SHARE = 0.05, 0.2
 _SHARES = 4  # shares of the slots, or fewer if there are fewer domains; a domain may use one
 _UNPARKED = 256  # parked hosts of an address that become ready at once
+_YIELDED = 4  # turns of every other domain, before one of a host that yields
 _LATEST = 0.3  # weight of the latest answer in a host's average latency
 
 
@@ -54,8 +55,9 @@ class Turns:
         self._per_host = politeness.per_host  # the highest limit of any host
         # When hosts, and addresses at which hosts are parked, become ready.
         self._heap: list[tuple[float, int, str | AddressPace]] = []
-        self._ready: list[tuple[int, int, DomainPace]] = []  # heap of domains with ready hosts
-        self._order = count(1)
+        # Heap of domains with ready hosts; the third number is of the entry: turns may be equal.
+        self._ready: list[tuple[int, int, int, DomainPace]] = []
+        self._order, self._entries = count(1), count(1)
 
     def want(
         self, name: str, requests: int, *, ready_at: float = 0.0, delay: float | None = None
@@ -158,7 +160,7 @@ class Turns:
                 host.domain.ready.append(who)
                 self._enter(host.domain)
         while self._ready and self._has_share(self._ready[0][0]):
-            in_flight, turn, domain = heapq.heappop(self._ready)
+            in_flight, turn, _entry, domain = heapq.heappop(self._ready)
             if domain.entry != (in_flight, turn):  # it was entered again since
                 continue
             domain.entry = None
@@ -206,12 +208,12 @@ class Turns:
         place = (domain.in_flight, domain.turn)
         if domain.ready and domain.entry != place:
             domain.entry = place
-            heapq.heappush(self._ready, (*place, domain))
+            heapq.heappush(self._ready, (*place, next(self._entries), domain))
 
     def _start(self, name: str, host: HostPace, now: float) -> None:
         """Count a request that starts, for the host, its address and its domain."""
         host.domain.in_flight += 1
-        host.domain.turn = next(self._order)
+        host.domain.turn = next(self._order) + host.yields * _YIELDED * len(self._domains)
         host.wanted -= 1
         host.unspent += 1
         host.in_flight += 1
@@ -327,6 +329,15 @@ class Turns:
             host.delay = max(host.polite.delay, delay)
         host.not_before = max(host.not_before, until)
 
+    def set_yields(self, name: str, *, yields: bool) -> None:
+        """Let a host yield to others that are ready, or take its turns as they do.
+
+        Where others are always ready, each of them gets some four turns for one of this. Nothing is
+        lost: where no other is ready, it gets its turn.
+        """
+        if (host := self._hosts.get(name)) is not None:
+            host.yields = yields
+
     def retire(self, names: Iterable[str], now: float) -> list[str]:
         """Forget the hosts that could get a request at once; return them."""
         retired = [name for name in names if self._hosts[name].ready_at <= now]
@@ -365,11 +376,11 @@ class Turns:
         if host.scheduled or not host.wanted or full or host.address is None:
             return
         host.scheduled = True
-        host.entry = next(self._order)
+        host.entry = next(self._entries)
         heapq.heappush(self._heap, (host.ready_at, host.entry, name))
 
     def _wake(self, address: AddressPace) -> None:
         """Enter an address into the heap if hosts wait at it and it is not full; once at most."""
         if address.parked and not address.scheduled and not address.is_full:
             address.scheduled = True
-            heapq.heappush(self._heap, (address.ready_at, next(self._order), address))
+            heapq.heappush(self._heap, (address.ready_at, next(self._entries), address))

@@ -26,6 +26,8 @@ from canonry.crawler.settings import SettingsError
 from canonry.crawler.web.panel import Asked, BadQuestionError
 from canonry.storage import StoreError
 from canonry.storage.reading import known_url
+from canonry.storage.rows import little_new
+from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.steering.releases import Refusal
 
 _MOST_REFUSED = 1 << 53
@@ -60,19 +62,23 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     listing: PatternListing
     repeats: RepeatListing | None  # if all patterns are asked for, from the first on
     preview: ExclusionPreview | None  # of the pattern that the query names
+    little_new: list[LittleNew]  # as `repeats`
 
 
 def patterns(connection: Connection, asked: Asked) -> Patterns:
     """Return a page of patterns; the query has ``match``, ``after`` and ``pattern``."""
     named, part, after = asked.text("pattern"), asked.text("match"), asked.text("after")
     repeats = None
+    poor: list[LittleNew] = []
     if not (part or after):
         repeats = repeat_listing.repeats_of(connection, last=_NEWEST, most=_MOST_REPEATS)
+        poor = little_new.read(connection)
     try:
         return Patterns(
             listing=pattern_listing.patterns_of(connection, part=part, after=after),
             repeats=repeats,
             preview=pattern_listing.preview(connection, named) if named else None,
+            little_new=poor,
         )
     except (SettingsError, StoreError) as error:
         raise BadQuestionError(str(error)) from None

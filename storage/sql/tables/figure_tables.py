@@ -68,6 +68,22 @@ samples = Table(
     Column("claims", BigInteger, nullable=False, comment="keys claimed until then"),
 )
 
+little_new = Table(
+    "little_new",
+    metadata,
+    Column("host", Text, primary_key=True, comment="a host whose pages bring little new text"),
+    Column("share", Float, nullable=False, comment="of the text of its pages that was new"),
+    Column(
+        "pattern",
+        Text,
+        nullable=False,
+        comment="of most of its latest pages; empty: none stands out",
+    ),
+    Column("pages", BigInteger, nullable=False, comment="of the latest ones, with this pattern"),
+    Column("pattern_share", Float, nullable=False, comment="of their text that was new"),
+    Column("at", Float, nullable=False, comment="when it was found; seconds since 1970, UTC"),
+)
+
 exports = Table(
     "exports",
     metadata,

@@ -82,7 +82,7 @@ def test_with_a_base_a_reference_is_resolved_by_the_policy_s_document() -> None:
 
 
 def test_unknown_rungs_and_relative_urls_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown rung 'top'; allowed: string, syntax"):
+    with pytest.raises(ValueError, match="unknown rung 'top'; allowed: string, repair, syntax"):
         canonry.equivalent("http://a/", "http://a/", rung="top")
     with pytest.raises(ValueError, match="unknown dialect 'url-1993'; allowed: rfc3986, rfc2396"):
         canonry.equivalent("http://a/", "http://a/", dialect="url-1993")

@@ -86,3 +86,20 @@ def test_a_scout_is_asked_again_for_a_part_of_a_site() -> None:
     assert list(walls.news()) == [WallNews(waiting=(12,), tries=1)]
     walls.answered(answer(11, "<h1>Eleven</h1><p>Something else.</p>"))
     assert list(walls.news()) == [WallNews(again=(1, *one.held))]
+
+
+def test_the_revisions_of_a_file_are_no_wall() -> None:
+    """As git viewers show them: a file under as many paths as there are commits."""
+    walls = Walls(WallPauses())
+    walls.answered(answer(100, "<h1>Home</h1><p>Welcome to all of you.</p>"))
+    text = answer(0, "<p>This file has not changed in forty commits.</p>")
+    pages = {}
+    for number in range(40):
+        page = text._replace(url=f"http://a.example/raw/{number * 7919:x}/f.txt", url_id=number + 1)
+        pages[page.url] = page
+        walls.answered(page)
+        for news in walls.news():
+            assert not (news.held + news.waiting + news.again)
+            for url in news.questions:
+                walls.answered_question(url, pages.get(url))
+    assert not [news for news in walls.news() if news.held or news.waiting]

@@ -1,0 +1,41 @@
+"""Hosts whose pages bring little new text, as crawls have found them."""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, func, select
+
+from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql.tables.figure_tables import little_new
+
+_MOST = 1_000  # hosts; of further ones nothing is kept
+
+
+class LittleNew(NamedTuple):
+    """A host whose pages bring little new text; shares are from 0 to 1."""
+
+    host: str
+    share: float  # of the text of its latest pages that was new
+    pattern: str  # of most of its latest pages that bring little; "": none stands out
+    pages: int  # of the latest 200, with this pattern
+    pattern_share: float  # of their text that was new
+
+
+def put(connection: Connection, found: LittleNew, now: float) -> None:
+    """Keep what was found of a host; ``now`` is seconds since 1970."""
+    number = connection.scalar(select(func.count()).select_from(little_new)) or 0
+    row = {**found._asdict(), "at": now}
+    if number < _MOST:
+        new = upsert(connection.dialect.name, little_new).values(row)
+        connection.execute(new.on_conflict_do_update(index_elements=["host"], set_=row))
+
+
+def remove(connection: Connection, host: str) -> None:
+    """Forget a host, whose pages bring more again."""
+    connection.execute(delete(little_new).where(little_new.c.host == host))
+
+
+def read(connection: Connection, most: int = 20) -> list[LittleNew]:
+    """Return the hosts that were found last."""
+    columns = [little_new.c[name] for name in LittleNew._fields]
+    latest = select(*columns).order_by(little_new.c.at.desc(), little_new.c.host).limit(most)
+    return [LittleNew._make(row) for row in connection.execute(latest)]
