@@ -7,9 +7,8 @@ from sqlalchemy import Connection
 
 from canonry.crawler.learn.walls import Walls
 from canonry.crawler.plurals import counted
-from canonry.storage.rows import walled
 from canonry.storage.sql.bulk import rows_of
-from canonry.storage.steering import blocked_hosts
+from canonry.storage.steering import blocked_hosts, walled
 
 
 class WallEffects(NamedTuple):

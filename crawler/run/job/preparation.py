@@ -27,11 +27,11 @@ from canonry.crawler.settings.sections import CrawlSettings
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.rows import budgets, clock_ahead, requeueing, revisit_rows, urls, walled
+from canonry.storage.rows import budgets, clock_ahead, requeueing, revisit_rows, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
-from canonry.storage.steering import blocked_hosts
+from canonry.storage.steering import blocked_hosts, walled
 
 # Reasons that follow from the limits of a run. When these change, URLs are reviewed for them.
 _LIMITS = frozenset(HoldReason) - {
