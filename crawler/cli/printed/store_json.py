@@ -223,3 +223,9 @@ class IncludedJSON(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: str
     released: int  # URLs that went back to the queue
+
+
+class DemosJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What the demo has found, under each policy."""
+
+    crawls: list[DemoJSON]
