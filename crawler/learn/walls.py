@@ -221,8 +221,8 @@ class Walls:
     def _group_of(self, answer: AnsweredPage) -> _Suspects | None:
         """Return the group that shares some text of its own with a page; add it where it is new.
 
-        Text that pages share is found by the smallest and the largest of its hashes: it is likely to
-        have them in common (Broder 1997).
+        Text that pages share is found by the smallest and the largest of its hashes, which they
+        are likely to have in common (Broder 1997).
         """
         if not _SMALLEST <= len(answer.encoded) <= _LARGEST:
             return None
