@@ -22,12 +22,13 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(UPGRADE
 ROOMS ?= canon
 SAMPLE ?= 200
 
-.PHONY: demo test test-fast test-frontier test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-plain test-frontier test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that need no database server and no other process"
+	@echo "make test-plain      run the tests of the library and of dedup without the compiled kernels"
 	@echo "make test-frontier   run the tests of the frontier, with an engine in Java if Maven is there"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
 	@echo "make test-all        run the fast tests with every Python from 3.11 to 3.14 on this machine"
@@ -73,6 +74,19 @@ test: $(READY)
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
 	    --hypothesis-profile=fast -m "not (browser or postgresql or spark or processes or kills or slow)"
+
+# A part of the tests, without a compiler: from a copy, since the kernels are beside their sources.
+test-plain: $(READY)
+	rm -rf build/plain && mkdir -p build/plain
+	tar -c --exclude='*.so' --exclude=./build --exclude=./.git --exclude='./.venv*' . | tar -x -C build/plain
+	$(BIN)/python -m venv --system-site-packages build/plain/venv
+	echo "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	    > "$$(echo build/plain/venv/lib/python*/site-packages)/tested.pth"
+	CC=false build/plain/venv/bin/python -m pip install --quiet --no-deps --editable build/plain
+	cd build/plain && venv/bin/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile=fast \
+	    -m "not (browser or postgresql or spark or processes or kills or slow)" \
+	    tests/canon tests/crawler/batch tests/crawler/files tests/crawler/cli/dedup
+	rm -rf build/plain
 
 # A part of the tests, which is left out where Maven is missing or its registry is not reached.
 test-frontier: $(READY)

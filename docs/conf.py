@@ -26,7 +26,10 @@ exclude_patterns = [".*", "build", "dist", "benchmarks/runs", "canon*", "crawler
 nitpicky = True
 # Types that the signatures name, and no page is about.
 nitpick_ignore_regex = [
-    ("py:class", r"canonry\.canon\.(rules\.(table\.Step|rule\.Parameters)|policies\.policy_files\.FilePath|learned\..*)"),
+    (
+        "py:class",
+        r"canonry\.canon\.(rules\.(table\.Step|rule\.Parameters)|policies\.policy_files\.FilePath|learned\..*)",
+    ),
     ("py:class", r"(collections|typing|pa)\..*"),
     ("py:exc", "MissingExtraError"),
 ]

@@ -73,6 +73,9 @@ COMMANDS = {
         "crawl.serve_command",
         "Show a store as a live page: what was crawled, what was merged, and why",
     ),
+    "settings": Listed(
+        "crawl.settings_command", "Show the settings of a crawl, and where each comes from"
+    ),
     "status": Listed("store.store_commands", "Show what a store holds"),
     "upgrade": Listed(
         "store.store_commands",
@@ -82,6 +85,15 @@ COMMANDS = {
         "store.why_command",
         "Show all that a store knows of a URL: its state, the reason, and what would change it",
     ),
+}
+
+GROUPS = {
+    "Crawl": ("crawl", "demo", "scope", "settings", "identity", "serve", "frontier"),
+    "Dumps of URLs": ("dedup", "keys", "migrate"),
+    "URLs": ("canon", "explain", "extract"),
+    "A store": ("status", "why", "export", "hosts", "patterns", "refused", "move", "upgrade"),
+    "Rules and policies": ("rules", "policy"),
+    "Your shell": ("completion",),
 }
 
 
@@ -110,9 +122,11 @@ class LazyGroup(DescribedGroup):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the list of subcommands from the table above."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, listed.help) for name, listed in COMMANDS.items()])
+        """Write the lists of subcommands from the tables above, with one width for all."""
+        widest = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), COMMANDS[name].help) for name in names])
 
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write some examples; those of a subcommand are in its own help."""

@@ -1,6 +1,6 @@
 """Commands with examples in their help, and the options that several have."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -125,6 +125,46 @@ class Described(click.Command):
         write_examples(self.examples, formatter)
 
 
+class Grouped(Described):
+    """A command with many options: the help shows them in groups, with the defaults of settings."""
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - click's
+        groups: Mapping[str, Sequence[str]],
+        defaults: Callable[[], Mapping[str, str]],
+        **more: Any,  # noqa: ANN401 - click's
+    ) -> None:
+        """Make a command.
+
+        Args:
+            args: as click takes them.
+            groups: titles, with the names of options.
+            defaults: returns the defaults of settings, by the names of options.
+            more: as click takes them.
+        """
+        super().__init__(*args, **more)
+        self.groups, self._defaults = groups, defaults
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options group by group; those of no group come last."""
+        defaults = self._defaults()
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        records = {one.name: one.get_help_record(ctx) for one in options}
+        grouped = {name for names in self.groups.values() for name in names}
+        rest = [name for name in records if name not in grouped]
+        for title, names in (*self.groups.items(), ("Other options", rest)):
+            lines = []
+            for name in names:
+                if (record := records.get(name)) is not None:
+                    default = defaults.get(str(name), "")
+                    is_told = not default or "[default" in record[1]
+                    lines.append((record[0], record[1] + ("" if is_told else f"  [{default}]")))
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
 class DescribedGroup(click.Group):
     """A group of commands with examples: the first of each command."""
 
@@ -175,9 +215,13 @@ def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> N
             formatter.write(f"{lead}{example}\n")
 
 
-def described(*examples: str) -> Callable[[Callable[..., Any]], Described]:
+def described(
+    *examples: str,
+    cls: type[Described] = Described,
+    **more: Any,  # noqa: ANN401 - what the class takes
+) -> Callable[[Callable[..., Any]], Described]:
     """Make a function a command with these examples."""
-    return click.command(cls=Described, examples=examples)
+    return click.command(cls=cls, examples=examples, **more)
 
 
 def unless_dash(_context: object, _option: object, name: str | None) -> str | None:

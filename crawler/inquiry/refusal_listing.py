@@ -48,6 +48,12 @@ class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     examples: list[str]
 
 
+class RefusalListing(msgspec.Struct, frozen=True, kw_only=True):
+    """The reasons for which URLs of a store are not fetched."""
+
+    reasons: list[RefusalAnswer]
+
+
 class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A URL that is not fetched."""
 

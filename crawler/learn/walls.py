@@ -18,7 +18,6 @@ import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import nsmallest
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -33,8 +32,8 @@ _SCATTERED = 6  # unlike paths, if other pages came between them
 _NEVER = 1 << 62
 _ENOUGH = 10  # unlike names with one content, where names that do not exist have none
 _SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
+_FEW = 64  # blocks
 _SUSPECTED = 128  # groups of suspects of a site that are watched at once
-_MARKS = 4  # hashes of text under which a group is found
 # Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
 _SMALLEST, _LARGEST = 8 * 3, 8 * 512
 _KEPT = 300  # suspects of a kind
@@ -222,12 +221,16 @@ class Walls:
     def _group_of(self, answer: AnsweredPage) -> _Suspects | None:
         """Return the group that shares some text of its own with a page; add it where it is new.
 
-        Text that pages share is found by the smallest of its hashes (Broder 1997).
+        Text that pages share is found by the smallest and the largest of its hashes, which they
+        are likely to have in common (Broder 1997).
         """
         if not _SMALLEST <= len(answer.encoded) <= _LARGEST:
             return None
         elsewhere = self._elsewhere(answer.kind)
-        marks = nsmallest(_MARKS, answer.blocks - elsewhere)
+        own = answer.blocks - elsewhere
+        # Tokens and clocks make a part of little text.
+        ranked = [min(own), max(own)] if len(own) > _FEW else sorted(own)
+        marks = list(dict.fromkeys(ranked[:2] + ranked[-2:]))
         for mark in marks:
             found = self._marked.get((answer.kind, mark))
             if found is not None and found.has_room_for(answer, elsewhere):

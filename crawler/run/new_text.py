@@ -13,6 +13,7 @@ from canonry.storage.rows.little_new import LittleNew
 
 _WEIGHT = 0.02  # of the latest page in the average of a host: some fifty pages count
 _LEAST = 200  # pages of a host, before anything is said of it; so many of the latest are looked at
+_EVERY = 3  # after so many pages of a host, one of three is looked at
 _OF_PATTERN = 10  # of these, with a pattern that is named
 _LITTLE, _ENOUGH = 0.05, 0.1  # shares of new text at which a host begins and ends to bring little
 _MOST_BLOCKS = 150_000  # of a host, of which as many are remembered from before
@@ -23,7 +24,8 @@ _MOST_OF_ALL = 3_000_000  # of all hosts
 class _Host:
     """The text of one host's pages."""
 
-    pages: int = 0
+    met: int = 0  # pages
+    pages: int = 0  # of these, that were looked at
     share: float = 1.0
     brings_little: bool = False
     recent: set[TextBlock] = field(default_factory=set)
@@ -53,6 +55,9 @@ class NewText:
         """
         host = self._hosts.setdefault(name, _Host())
         self._hosts.move_to_end(name)
+        host.met += 1
+        if host.met > _LEAST and host.met % _EVERY:
+            return None
         share = self._share(host, encoded)
         host.pages += 1
         host.share += _WEIGHT * (share - host.share)

@@ -52,7 +52,7 @@ def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
     Raises:
         SettingsError: names the source, the line or the key, what was given and what is allowed.
     """
-    settings = tomllib.loads(read_shipped("canonry.toml"))
+    settings = defaults()
     if file is not None:
         text, given = _read(file)
         _merge(settings, given, partial(_place_in, file, text))
@@ -62,6 +62,28 @@ def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
         chosen = {key: value for key, value in keys.items() if value is not None}
         _merge(settings, {section: chosen}, _flag)
     return msgspec.convert(settings, Settings)
+
+
+def defaults() -> dict[str, Any]:
+    """Return the settings that hold where no source sets another, by section and key."""
+    return tomllib.loads(read_shipped("canonry.toml"))
+
+
+def origins(file: str | None) -> dict[str, dict[str, str]]:
+    """Return which source sets each key: the file with the line, a variable, or "default".
+
+    Args:
+        file: as for `load`, which has to be called before: it finds the errors.
+    """
+    found = {section: dict.fromkeys(keys, "default") for section, keys in defaults().items()}
+    if file is not None:
+        text, given = _read(file)
+        for section, keys in given.items():
+            for key in keys:
+                found.setdefault(section, {})[key] = _place_in(file, text, (section, key))
+    for name, section, key, _value in _environment(defaults()):
+        found[section][key] = name
+    return found
 
 
 def is_given(file: str | None, flags: Mapping[str, Mapping[str, Any]], path: str) -> bool:

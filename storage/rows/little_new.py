@@ -16,7 +16,7 @@ class LittleNew(NamedTuple):
     host: str
     share: float  # of the text of its latest pages that was new
     pattern: str  # of most of its latest pages that bring little; "": none stands out
-    pages: int  # of the latest 200, with this pattern
+    pages: int  # of the latest 200 that were looked at, with this pattern
     pattern_share: float  # of their text that was new
 
 

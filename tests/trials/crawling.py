@@ -41,7 +41,7 @@ def by_canonry(
     summary = json.loads(_output(words, seconds))
     took = time.monotonic() - start
     pages = sum(summary["pages_by_status"].values())
-    rules = json.loads(_output(["rules", "list", "--store", store, "--json"]))
+    rules = json.loads(_output(["rules", "list", "--store", store, "--json"]))["rules"]
     lines = _output(["export", "aliases", "--store", store]).splitlines()
     found = judging.judged(server.log(site), truth)
     avoided = sum(rule["spared"] for rule in rules)

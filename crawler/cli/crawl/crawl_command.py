@@ -14,7 +14,7 @@ from canonry.crawler.cli.crawl.scope_command import (
     seeds_option,
 )
 from canonry.crawler.cli.crawl.serve_command import serve_option, token_options, with_token
-from canonry.crawler.cli.described import described, json_option, store_option
+from canonry.crawler.cli.described import Grouped, described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.store_json import CrawlJSON, program
@@ -26,7 +26,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import bodies, workers
-from canonry.crawler.settings import Settings, is_given, load
+from canonry.crawler.settings import Settings, is_given, load, sources
 from canonry.crawler.web import listening, serving
 from canonry.crawler.web.panel import LiveCrawl
 from canonry.storage.reading import report
@@ -35,10 +35,41 @@ from canonry.storage.sql.engine import without_password
 _OF_FETCH = ("allow_private", "ca_file", "cookies", "identity", "identity_agent", "proxy")
 
 
+_GROUPS = {
+    "What to crawl": (
+        *("seed_lists", "scope", "include", "exclude", "first", "max_pages", "max_depth"),
+        *("only_types", "embeds", "respect_nofollow", "purpose"),
+    ),
+    "Again": ("recrawl", "recrawl_after"),
+    "How fast": ("delay", "concurrency", "requests_per_host", "workers"),
+    "As whom": (*("user_agent", "contact", "identity", "identity_agent", "headers", "cookies"),),
+    "Which way": ("proxy", "connect_to", "ca_file", "allow_private"),
+    "What is the same": ("policy", "learn"),
+    "What is kept": ("store", "warc", "log", "metrics"),
+    "What is shown": ("serve", "token", "token_file", "as_json", "quiet", "verbose", "help"),
+    "Settings": ("config",),
+}
+
+
+def _defaults() -> dict[str, str]:
+    """Return what options are without them, by the settings that they set; "" is told elsewhere."""
+    crawl, fetch = (sources.defaults()[section] for section in ("crawl", "fetch"))
+    return {
+        name: "default: " + (("no", "yes")[value] if isinstance(value, bool) else f"{value:g}")
+        if isinstance(value, bool | int | float)
+        else f"default: {value}"
+        for name, value in {**fetch, **crawl, "learn": True}.items()
+        if value not in ("", [])
+    } | dict.fromkeys(("max_pages", "max_depth"), "default: no limit")
+
+
 @described(
     "canonry crawl https://example.com/ --store crawl.db",
     "canonry crawl https://example.com/docs/ --scope prefix --max-pages 1000",
     "canonry crawl --seeds seeds.txt --scope domain --delay 0.5 --serve",
+    cls=Grouped,
+    groups=_GROUPS,
+    defaults=_defaults,
 )
 @click.argument("seeds", nargs=-1, metavar="[SEED]...")
 @store_option
@@ -172,7 +203,7 @@ def crawl(
     fetch = {key: flags.pop(key) for key in _OF_FETCH}
     for key in ("connect_to", "headers", "only_types"):
         fetch[key] = list(flags.pop(key)) or None
-    for key in ("first", "include", "exclude"):
+    for key in ("first", "include", "exclude", "purpose"):
         flags[key] = list(flags[key]) or None
     learn = {"enabled": flags.pop("learn")}
     given = {"crawl": flags, "fetch": fetch, "learn": learn}

@@ -8,7 +8,7 @@ import click
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.store_json import DemoJSON
+from canonry.crawler.cli.printed.store_json import DemoJSON, DemosJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.demo.run import Result, kept_store, run
@@ -40,7 +40,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     named = policies or ("web", "search")
     results = run(named, render.notify, keep)
     if as_json:
-        print_json([DemoJSON(**result._asdict()) for result in results])
+        print_json(DemosJSON(crawls=[DemoJSON(**result._asdict()) for result in results]))
     else:
         _show(results)
         where = "FILE" if keep is None else str(kept_store(keep, named[0]))

@@ -29,8 +29,8 @@ config_option = click.option(
 scope_option = click.option(
     "--scope",
     type=click.Choice(["host", "domain", "prefix", "any"]),
-    help="Links to follow: on the seeds' hosts, on their registrable domains, below the seeds' "
-    "directories, or any.  [default: host]",
+    help="Links to follow: on the seeds' hosts (on any port), on their registrable domains, below "
+    "the seeds' directories, or any.  [default: host]",
 )
 seeds_option = click.option(
     "--seeds",

@@ -6,7 +6,7 @@ from typing import Any
 from canonry.crawler.cli.printed import file_json, row_json, rule_json, store_json
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
-from canonry.crawler.inquiry.refusal_listing import RefusalAnswer
+from canonry.crawler.inquiry.refusal_listing import RefusalListing
 from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
@@ -16,7 +16,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "canon": file_json.CanonicalJSON | file_json.RefusedJSON,  # for each line
         "crawl": store_json.CrawlJSON,
         "dedup": file_json.DedupJSON,
-        "demo": list[store_json.DemoJSON],
+        "demo": store_json.DemosJSON,
         "explain": file_json.ExplainJSON,
         "extract": file_json.ExtractJSON,
         "hosts block": store_json.BlockedJSON,
@@ -32,18 +32,19 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "patterns include": store_json.IncludedJSON,
         "patterns list": PatternListing,
         "patterns repeats": RepeatListing,
-        "policy check": list[rule_json.CheckedPolicyJSON],
-        "policy list": list[rule_json.PolicyJSON],
+        "policy check": rule_json.CheckedPoliciesJSON,
+        "policy list": rule_json.PoliciesJSON,
         "policy show": rule_json.PolicyJSON,
-        "refused list": list[RefusalAnswer],
+        "refused list": RefusalListing,
         "refused release": store_json.ReleasedJSON,
         "rules convert": rule_json.ConvertedJSON,
         "rules import": rule_json.ImportedJSON,
-        "rules list": list[rule_json.RuleJSON],
+        "rules list": rule_json.RulesJSON,
         "rules mine": rule_json.MinedJSON,
         "rules reinstate": rule_json.ReinstatedJSON,
         "rules revoke": rule_json.RevokedJSON,
         "rules show": rule_json.ShownRuleJSON,
+        "settings": file_json.SettingsJSON,
         "scope test": store_json.ScopeJSON,
         "status": store_json.StatusJSON,
         "move": store_json.MovedJSON,

@@ -1,5 +1,7 @@
 """What the commands over files and URLs print as JSON."""
 
+from typing import Any
+
 import msgspec
 
 from canonry.crawler.inquiry.url_answer import StepFacts, URLAnswer
@@ -101,3 +103,18 @@ class ExtractJSON(msgspec.Struct, frozen=True, kw_only=True):
 
     urls: list[str]
     relative: int  # links left out, since the base is not known
+
+
+class SettingJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting of a crawl."""
+
+    section: str
+    key: str
+    value: Any
+    source: str  # "default", a file and line, or a variable
+
+
+class SettingsJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a crawl that are in force."""
+
+    settings: list[SettingJSON]

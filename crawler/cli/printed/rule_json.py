@@ -182,3 +182,21 @@ class CheckedPolicyJSON(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None  # null: it can be used
     policy: PolicyJSON | None
     differences: dict[str, DifferenceJSON]  # from the preset that it extends, by list
+
+
+class RulesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Learned rules."""
+
+    rules: list[RuleJSON]
+
+
+class PoliciesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The presets."""
+
+    policies: list[PolicyJSON]
+
+
+class CheckedPoliciesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of policies that were checked."""
+
+    policies: list[CheckedPolicyJSON]

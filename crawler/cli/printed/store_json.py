@@ -66,7 +66,7 @@ class LittleNewJSON(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     share: float  # of the text of its latest pages that was new
     pattern: str  # of most of its latest pages that bring little; "": none stands out
-    pages: int  # of the latest 200, with this pattern
+    pages: int  # of the latest 200 that were looked at, with this pattern
     pattern_share: float  # of their text that was new
 
 
@@ -223,3 +223,9 @@ class IncludedJSON(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: str
     released: int  # URLs that went back to the queue
+
+
+class DemosJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What the demo has found, under each policy."""
+
+    crawls: list[DemoJSON]

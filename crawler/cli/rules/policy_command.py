@@ -11,7 +11,13 @@ from canonry.canon.policies import differences, extended, preset, released
 from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import USAGE
-from canonry.crawler.cli.printed.rule_json import CheckedPolicyJSON, DifferenceJSON, PolicyJSON
+from canonry.crawler.cli.printed.rule_json import (
+    CheckedPoliciesJSON,
+    CheckedPolicyJSON,
+    DifferenceJSON,
+    PoliciesJSON,
+    PolicyJSON,
+)
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.named_policies import find_policy
@@ -29,7 +35,7 @@ def list_policies(*, as_json: bool) -> int:
     """List the presets and their versions; the last version of each is the current one."""
     every = [preset(f"{name}@{one}") for name, versions in released().items() for one in versions]
     if as_json:
-        print_json([_facts(one) for one in every])
+        print_json(PoliciesJSON(policies=[_facts(one) for one in every]))
         return 0
     for name, versions in released().items():
         click.echo("  ".join(f"{name}@{version}" for version in versions))
@@ -91,7 +97,7 @@ def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
             )
         )
     if as_json:
-        print_json(checked)
+        print_json(CheckedPoliciesJSON(policies=checked))
     return USAGE if any(one.error is not None for one in checked) else 0
 
 

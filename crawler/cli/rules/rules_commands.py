@@ -14,6 +14,7 @@ from canonry.crawler.cli.printed.rule_json import (
     ReinstatedJSON,
     RevokedJSON,
     RuleJSON,
+    RulesJSON,
     ShownRuleJSON,
 )
 from canonry.crawler.cli.rules.shared_rules import (
@@ -95,7 +96,8 @@ def list_rules(
         count_spared(connection, matching_rules)
         counts = [] if matching_rules or as_json else state_counts(connection)
     if as_json:
-        print_json([RuleJSON(**RuleJSON.fields_of(rule)) for rule in matching_rules])
+        found = [RuleJSON(**RuleJSON.fields_of(rule)) for rule in matching_rules]
+        print_json(RulesJSON(rules=found))
         return 0
     render.table(
         "Rules",

@@ -58,7 +58,7 @@ def list_refused(store: str, *, as_json: bool) -> int:
     with report.reading(store) as connection:
         refusals = refusal_listing.refusals_of(connection)
     if as_json:
-        print_json(refusals)
+        print_json(refusal_listing.RefusalListing(reasons=refusals))
         return 0
     render.table(
         "Refused",

@@ -73,7 +73,9 @@ def test_a_rule_that_was_imported_is_tested_by_the_first_crawl(tmp_path: Path) -
 
 
 def _rules(store: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(_printed("rules", "list", "--store", store, "--json"))
+    found: list[dict[str, Any]] = json.loads(_printed("rules", "list", "--store", store, "--json"))[
+        "rules"
+    ]
     return found
 
 

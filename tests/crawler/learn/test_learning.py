@@ -110,7 +110,7 @@ def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None
     assert spared + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, (
         "every URL is either fetched or held"
     )
-    rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
+    rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"]
     acting = {rule["family"]: rule for rule in rules if rule["state"] == "active"}
     assert acting.keys() == {"trailing-slash", "parameter-anywhere"}
     assert sum(rule["spared"] for rule in acting.values()) >= spared
@@ -137,7 +137,7 @@ def test_a_site_with_an_address_and_a_port_learns_like_others(tmp_path: Path) ->
     there = f"127.0.0.1:{raw.port}"
     for host in ("127.0.0.1", there):
         listed = run_command("rules", "list", "--host", host, "--json", folder=tmp_path)
-        rules = [rule for rule in json.loads(listed.stdout) if rule["state"] == "active"]
+        rules = [rule for rule in json.loads(listed.stdout)["rules"] if rule["state"] == "active"]
         assert {(rule["host"], rule["family"]) for rule in rules} == {
             (there, "trailing-slash"),
             (there, "parameter-anywhere"),
@@ -179,7 +179,7 @@ def test_session_ids_in_paths_are_learned(tmp_path: Path, one_is_plain: bool) ->
         assert run_command(*words(raw), folder=tmp_path).returncode == 0
     assert {url.partition(";")[0] for url in seen} == everything()
     assert seen.total() < 2 * _PAGES, seen.total()
-    rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
+    rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"]
     active = [rule for rule in rules if rule["state"] == "active"]
     assert {(rule["family"], rule["old"]) for rule in active} == {("path-parameter", "sid")}
 
@@ -199,8 +199,8 @@ def test_a_host_that_answers_everything_with_one_body_gives_no_evidence(tmp_path
     with served(site) as raw:
         assert run_command(*words(raw), folder=tmp_path).returncode == 0
     listed = run_command("rules", "list", "--state", "candidate", "--json", folder=tmp_path)
-    assert all(rule["evidence"]["agree"] <= 1 for rule in json.loads(listed.stdout))
-    assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout) == []
+    assert all(rule["evidence"]["agree"] <= 1 for rule in json.loads(listed.stdout)["rules"])
+    assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"] == []
 
 
 def test_nothing_is_learned_if_learning_is_off(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_nothing_is_learned_if_learning_is_off(tmp_path: Path) -> None:
     with served(site) as raw:
         assert run_command(*words(raw, "--no-learn"), folder=tmp_path).returncode == 0
     assert site.asked.total() == 3 * _PAGES + _PAGES // _A_LIST + 2
-    assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout) == []
+    assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"] == []
 
 
 def test_a_fault_of_learning_ends_the_learning_but_not_the_crawl(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_revoking_a_rule_releases_what_it_held(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
         run_command(*words(raw), folder=tmp_path)
-        listed = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
+        listed = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"]
         assert listed
         for rule in listed:
             done = run_command("rules", "revoke", rule["id"][:7], folder=tmp_path)
@@ -450,7 +450,7 @@ def test_mining_a_log(tmp_path: Path) -> None:
     make_store(tmp_path)
     run_command("rules", "mine", *files, "--store", "sqlite:///canonry.db", folder=tmp_path)
     listed = run_command("rules", "list", "--state", "candidate", "--json", folder=tmp_path)
-    assert len(json.loads(listed.stdout)) == len(found)
+    assert len(json.loads(listed.stdout)["rules"]) == len(found)
 
 
 # warcio's writer leaves it to the collector to close its temporary files.

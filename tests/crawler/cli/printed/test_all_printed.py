@@ -187,12 +187,22 @@ def test_of_files(told: Callable[..., Any], folder: Path) -> None:
 
 
 def test_of_policies(told: Callable[..., Any]) -> None:
-    every = told("policy", "list")
+    every = told("policy", "list")["policies"]
     assert told("policy", "show", "web") in every
-    [right, wrong] = told("policy", "check", "mine.toml", "urls.toml", code=2)
+    [right, wrong] = told("policy", "check", "mine.toml", "urls.toml", code=2)["policies"]
     assert right["differences"] == {"tracking": {"added": ["ref"], "removed": []}}
     assert wrong["policy"] is None
     assert "urls.toml" in wrong["error"]
+
+
+def test_of_settings(told: Callable[..., Any]) -> None:
+    found = {(one["section"], one["key"]): one for one in told("settings")["settings"]}
+    assert found["crawl", "delay"] == {
+        "section": "crawl",
+        "key": "delay",
+        "value": 1.0,
+        "source": "default",
+    }
 
 
 def test_of_a_crawl_and_its_store(told: Callable[..., Any], exported: Callable[..., Any]) -> None:
@@ -221,7 +231,7 @@ def test_of_a_crawl_and_its_store(told: Callable[..., Any], exported: Callable[.
     assert told("patterns", "exclude", pattern, "--dry-run")["pattern"] == pattern
     held = told("patterns", "exclude", pattern)["held"]
     assert told("patterns", "include", pattern)["released"] == held
-    refused = [one for one in told("refused", "list") if one["can_be_released"]]
+    refused = [one for one in told("refused", "list")["reasons"] if one["can_be_released"]]
     released = told("refused", "release", refused[0]["reason"])
     assert released["released"] <= refused[0]["urls"]
     assert told("upgrade") == {
@@ -256,7 +266,7 @@ def test_of_rules(told: Callable[..., Any], exported: Callable[..., Any]) -> Non
         "were_active": 0,
         "released": 0,
     }
-    listed = told("rules", "list", *store, "--all")
+    listed = told("rules", "list", *store, "--all")["rules"]
     assert sorted(one["state"] for one in listed) == ["active", "candidate"]
     states = {row["id"]: row["state"] for row in exported("rules", *store)}
     assert states == {one["id"]: one["state"] for one in listed}

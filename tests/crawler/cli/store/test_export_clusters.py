@@ -101,7 +101,7 @@ def test_an_index_follows_crawls_rules_and_their_end(
     assert {reason for row in docs for reason in reasons(row)} == {"redirect", "rule"}
     assert all(row["id"] == canonry.key(row["url"]).hex() for row in rows)
     assert docs[0]["title"] == docs[0]["url"].removeprefix("http://h.example")
-    [rule] = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)
+    [rule] = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"]
     by_rule = [m for row in docs for m in row["members"] if m["reason"] == "rule"]
     assert len(by_rule) > 20
     assert {tuple(member["rules"]) for member in by_rule} == {(rule["id"],)}

@@ -41,7 +41,7 @@ def queued(store: str) -> int:
 
 
 def test_what_is_refused_is_listed_and_released(store: str) -> None:
-    [found] = json.loads(run(store, "refused", "list", "--json").stdout)
+    [found] = json.loads(run(store, "refused", "list", "--json").stdout)["reasons"]
     assert (found["reason"], found["urls"], found["can_be_released"]) == ("too-deep", 1, True)
     assert "--max-depth 9" in run(store, "refused", "list").stdout
     assert run(store, "refused", "release", "learned").exit_code == 2
