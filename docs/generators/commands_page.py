@@ -30,8 +30,8 @@ def commands_page() -> str:
         "| `canonry dedup urls.txt -o distinct.txt` | one line for each distinct resource |",
         "| `canonry explain URL` | which rules change a URL, and why |",
         "",
-        "`canonry COMMAND --help` prints the options of one. This page has all of them; `make docs`",
-        "makes it from `crawler/cli/`.",
+        "`canonry COMMAND --help` prints the options of one. This page has all of them;",
+        "`make docs` makes it from `crawler/cli/`.",
         "",
     ]
     lines += [_paragraphs(command.help), ""]
