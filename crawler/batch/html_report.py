@@ -87,7 +87,7 @@ def page(done: Deduplicated, about: About) -> str:
                 [(n, markup.url(host)) for host, n in done.hosts.most_common(_SHOWN)],
             ),
             *_table(
-                "Lines that are no URL",
+                "Lines that are not URLs",
                 ("lines", "reason, and the first of these lines"),
                 _refused(summary),
             ),

@@ -57,7 +57,7 @@ COMMANDS = {
         "dedup.migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),
     "move": Listed(
-        "store.move_command", "Move a store to another database, where its crawl goes on"
+        "store.move_command", "Move a store to another database, where its crawl continues"
     ),
     "patterns": Listed(
         "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"

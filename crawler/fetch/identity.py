@@ -124,7 +124,7 @@ def read_key(file: str) -> "Ed25519PrivateKey":
     except OSError as error:
         raise SettingsError(f"identity {file}: {error.strerror}; {_ADVICE}") from None
     except (ValueError, TypeError):
-        raise SettingsError(f"identity {file}: it is no private key in PEM; {_ADVICE}") from None
+        raise SettingsError(f"identity {file}: it is not a private key in PEM; {_ADVICE}") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise SettingsError(f"identity {file}: the key has to be for Ed25519; {_ADVICE}")
     return key

@@ -133,15 +133,15 @@ async def _put_seeds(
         answers = await crawl.put([Item(seed.text, "", b"") for seed in whole])
         for seed, answer in zip(whole, answers, strict=True):
             if answer is None and became[None] < _MOST_TOLD:
-                notify(f"canonry: {seed.place}: it is no URL, and is skipped")
+                notify(f"canonry: {seed.place}: not a URL; skipped")
             became[answer] += 1
         for cut in some:
             if isinstance(cut, Cut):
                 notify(f"canonry: --seeds {cut}; the seeds before that are used")
     if became:
         notify(
-            f"{counted(became[True], 'new seed')}, {became[False]:,} that were known, "
-            f"{became[None]:,} that are no URLs"
+            f"{counted(became[True], 'new seed')}, {became[False]:,} already known, "
+            f"{became[None]:,} not URLs"
         )
 
 

@@ -136,7 +136,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.USE_RESERVED.label: lambda case: (
             f"another --purpose (it was {', '.join(case.settings.crawl.purpose)})"
         ),
-        HoldReason.SCHEME.label: _says("nothing: it is no page of the web"),
+        HoldReason.SCHEME.label: _says("nothing: it is not a web page"),
         HoldReason.LEARNED.label: _rules,
         HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
         HoldReason.WALL.label: _says(

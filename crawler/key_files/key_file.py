@@ -146,7 +146,7 @@ class KeyFile:
         self._held: list[tuple[Keys, Halves]] | None = None
         first = self._read(0, RECORD)
         if not first.startswith(_NAME):
-            raise KeyFileError(f"{name}: it is no file of keys, as 'canonry dedup --seen' makes it")
+            raise KeyFileError(f"{name}: it is not a file of keys made by 'canonry dedup --seen'")
         version = first.removeprefix(_NAME).partition(b"\n")[0].decode("ascii", "replace")[:8]
         if version not in {"1", f"{VERSION}"}:
             raise KeyFileError(

@@ -170,7 +170,7 @@ class Crawl:
             explanation = (
                 f"{name} {kind}: links are read from HTML, feeds, sitemaps and plain text."
             )
-        more = "" if self._without_links < _SEEDS else " Of further such seeds nothing is said."
+        more = "" if self._without_links < _SEEDS else " Further such seeds are not reported."
         self._notify(f"No link was found on {explanation}{more}")
 
     async def _probe(self, host: str, probe: Probe) -> None:
@@ -215,7 +215,10 @@ class Crawl:
 
 def _told(found: LittleNew) -> str:
     """Return a sentence about a host that brings little new text."""
-    told = f"{found.host}: {found.share:.0%} of what its latest pages say is new; others go first."
+    told = (
+        f"{found.host}: {found.share:.0%} of the text on its latest pages is new; "
+        "other hosts go first."
+    )
     if not found.pattern:
         return f"{told} No pattern of its URLs stands out (canonry patterns list)."
     return (

@@ -38,7 +38,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(
         "refused",
         "Held and failed",
-        "What is not fetched, by reason, and what would let it go.",
+        "What is not fetched, by reason, and what would release it.",
         store_views.refused,
     ),
     Panel(

@@ -16,7 +16,24 @@ if TYPE_CHECKING:
 
 def commands_page() -> str:
     """Return the page of commands, from their definitions."""
-    lines = ["# The command", "", "Made from `crawler/cli/` by `make docs`.", ""]
+    lines = [
+        "# The command",
+        "",
+        "Most people need these:",
+        "",
+        "| command | |",
+        "|---|---|",
+        "| `canonry crawl https://example.com/` | crawl a site; the same command again resumes |",
+        "| `canonry status` | what a crawl has found so far |",
+        "| `canonry why URL` | why a URL was or was not fetched |",
+        "| `canonry export pages -o pages.csv` | the pages of a crawl, as a table |",
+        "| `canonry dedup urls.txt -o distinct.txt` | one line for each distinct resource |",
+        "| `canonry explain URL` | which rules change a URL, and why |",
+        "",
+        "`canonry COMMAND --help` prints the options of one. This page has all of them;",
+        "`make docs` makes it from `crawler/cli/`.",
+        "",
+    ]
     lines += [_paragraphs(command.help), ""]
     lines += [
         "Every command has `-q` (`--quiet`): say only what went wrong; `-v` (`--verbose`): also",

@@ -11,9 +11,9 @@ are those of [compatibility](compatibility.md#the-command).
 |---|---|
 """
 _REST = """
-Code 1 also means that a part of the whole failed: an input file was cut, or an argument is no URL.
-It is the code, too, when the reader of a pipe has gone, as `head` does; nothing is said then. Where
-several commands are one pipe, `set -o pipefail` shows the code of each.
+Code 1 also means that a part failed: an input file was truncated, or an argument is not a URL. It
+is also the code when the reader of a pipe has gone, as with `head`; there is no message then. If
+several commands are one pipe, `set -o pipefail` makes the pipe fail when one of them does.
 
 ## Streams
 

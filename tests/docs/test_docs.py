@@ -23,6 +23,7 @@ from canonry.crawler.hold_reason import HoldReason
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GRAMMARS = (ROOT / "docs/reference/grammars.md").read_text(encoding="utf-8")
+INDEX = (ROOT / "docs/index.md").read_text(encoding="utf-8")
 DEDUP = (ROOT / "docs/reference/dedup.md").read_text(encoding="utf-8")
 FORMATS = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
 ADAPTERS = (ROOT / "docs/how-to/adapters.md").read_text(encoding="utf-8")
@@ -44,7 +45,7 @@ def commands_of(page: str) -> list[tuple[str, str]]:
     return [(b.partition("\n")[0], b.partition("\n")[2]) for b in blocks]
 
 
-@pytest.mark.parametrize(("page", "least"), [(README, 8), (DEDUP, 9)])
+@pytest.mark.parametrize(("page", "least"), [(README, 8), (INDEX, 6), (DEDUP, 9)])
 def test_the_command_examples_run(tmp_path: Path, page: str, least: int) -> None:
     """They run in one folder, in order; a dedup replaces the crawl of a public site."""
     bin_folder = Path(sys.executable).parent

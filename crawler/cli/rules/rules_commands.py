@@ -189,7 +189,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
-    The next crawl with this store asks them. The rule is not learned again; 'canonry rules
+    The next crawl with this store fetches them. The rule is not learned again; 'canonry rules
     reinstate' brings it back. A running crawl follows at its next step.
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
@@ -207,7 +207,7 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
             f"rule {stored_rule.id} was revoked before: {description}; nothing was changed"
         )
         return 0
-    asked = "; the next crawl with this store asks them" if released else ""
+    asked = "; the next crawl with this store fetches them" if released else ""
     render.notify(
         f"rule {stored_rule.id} is revoked: {description}; "
         f"{counted(released, 'URL')} went back to the queue{asked}"

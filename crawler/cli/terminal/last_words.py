@@ -89,7 +89,7 @@ def because(seed: FailedSeed) -> str:
     if reason.startswith("status "):
         return f"the server answered with {reason}"
     found = sentence_about(_end_of(seed), reason)
-    return found or f"it redirects to what is no URL ({reason})"
+    return found or f"it redirects to something that is not a URL ({reason})"
 
 
 def _end_of(seed: FailedSeed) -> str:

@@ -47,7 +47,7 @@ def status(store_status: Mapping[str, Any]) -> None:
         pages = counted(store_status["repeated_bodies"], "page")
         console.print(f"{pages} with the same body as another page (canonry patterns repeats)\n")
     table(
-        "Hosts that bring little new (canonry patterns exclude PATTERN)",
+        "Hosts with little new text (canonry patterns exclude PATTERN)",
         ("host", "new text", "most of it with the pattern", "pages", "new text"),
         [
             (host, f"{share:.0%}", pattern, pages, f"{pattern_share:.0%}")

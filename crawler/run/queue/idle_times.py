@@ -39,9 +39,9 @@ class IdleTimes:
         until = iso(wait.until) or ""
         others = "" if wait.urls == 1 else f" ({wait.urls:,} URLs are queued for it)"
         self._notify(
-            f"Nothing to do until {until[:10]} {until[11:19]}Z: then {wait.host} is asked again"
+            f"Nothing to do until {until[:10]} {until[11:19]}Z: then {wait.host} is requested again"
             f"{others}; it waits because of {wait.reason or 'its delay'}. Ctrl-C stops the crawl; "
-            "the same command goes on."
+            "the same command resumes."
         )
 
     async def _tell_of_others(self, now: float) -> None:

@@ -132,7 +132,7 @@ def test_the_command_makes_a_key_and_what_to_publish(tmp_path: Path) -> None:
     ("content", "agent", "says"),
     [
         (None, AGENT, "No such file or directory; 'canonry identity FILE' makes one"),
-        ("nothing", AGENT, "it is no private key in PEM"),
+        ("nothing", AGENT, "it is not a private key in PEM"),
         ("ec", AGENT, "the key has to be for Ed25519"),
         (RFC_KEY, "http://crawler.example", "write the https URL of the host"),
         (RFC_KEY, "", "write the https URL of the host"),

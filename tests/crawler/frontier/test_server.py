@@ -291,8 +291,8 @@ def test_seeds_are_put_before_the_first_client_comes(tmp_path: Path) -> None:
     finally:
         running.kill()
         running.communicate(timeout=60)
-    assert "seeds.txt, line 5: it is no URL, and is skipped" in told
-    assert "12,001 new seeds, 1 that were known, 1 that are no URLs" in told
+    assert "seeds.txt, line 5: not a URL; skipped" in told
+    assert "12,001 new seeds, 1 already known, 1 not URLs" in told
 
 
 def _fails(*options: str, folder: Path) -> str:

@@ -319,7 +319,7 @@ def test_a_policy_of_ones_own_is_known_by_its_content(tmp_path: Path) -> None:
 def test_what_is_no_file_of_keys_is_told(tmp_path: Path) -> None:
     path = tmp_path / "urls.txt"
     path.write_text("http://a.example/\n" * 1000)
-    with pytest.raises(KeyFileError, match="it is no file of keys"):
+    with pytest.raises(KeyFileError, match="it is not a file of keys"):
         policy_of_keys(str(path), None, print)
     path.write_bytes(b"canonry keys 3\n" + bytes(10_000))
     with pytest.raises(KeyFileError, match="its format has version 3, and this program reads"):

@@ -230,7 +230,7 @@ def test_of_many_seeds_without_links_ten_are_told(tmp_path: Path) -> None:
         seeds=seeds,
     )
     assert len(said) == 10
-    assert said[-1].endswith("Of further such seeds nothing is said.")
+    assert said[-1].endswith("Further such seeds are not reported.")
 
 
 def test_large_pages_are_read_beside_the_loop(

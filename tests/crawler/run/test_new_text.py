@@ -108,7 +108,7 @@ def test_it_is_told_kept_and_nothing_is_dropped(tmp_path: Path) -> None:
     [one] = found["little_new"]
     assert (one["host"], one["pattern"]) == ("cal.example", "cal.example/cal?day")
     assert found["held"] == {}
-    [told] = [notice for notice in notices if "others go first" in notice]
+    [told] = [notice for notice in notices if "other hosts go first" in notice]
     assert "canonry patterns exclude 'cal.example/cal?day'" in told
     store = ["--store", str(tmp_path / "store.db")]
     shown = CliRunner().invoke(main, ["status", *store]).stdout

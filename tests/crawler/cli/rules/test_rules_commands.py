@@ -215,7 +215,7 @@ def test_a_reinstated_rule_that_will_not_stay_says_so(tmp_path: Path) -> None:
 def test_a_second_revocation_says_that_there_was_one(tmp_path: Path) -> None:
     store = _made(tmp_path, SLASH)
     said = _said("revoke", SLASH.id, store)
-    assert "3 URLs went back to the queue; the next crawl with this store asks them" in said
+    assert "3 URLs went back to the queue; the next crawl with this store fetches them" in said
     since = _json("show", SLASH.id, store)["entered_at"]
     said = _said("revoke", SLASH.id, store)
     assert f"rule {SLASH.id} was revoked before: h.example: " in said

@@ -67,7 +67,7 @@ def test_a_crawl_that_waits_for_a_day_says_so_and_so_does_the_resumed_one(
         said = crawl(tmp_path, answer)
         days = {time.strftime("%Y-%m-%d", time.gmtime(at + DAY)) for at in (began, time.time())}
         assert any(day in said for day in days)
-        assert "a.example is asked again" in said
+        assert "a.example is requested again" in said
         assert reason in said
     with report.reading(f"sqlite:///{tmp_path / 's.db'}") as connection:
         found = report.status(connection)
