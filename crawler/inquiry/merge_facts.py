@@ -22,11 +22,12 @@ from canonry.storage.timestamps import iso
 KINDS = MappingProxyType(
     {
         "redirect": (
-            "The URL redirects for good (301 or 308), and the end of the chain answered 200.",
+            "A URL that redirects for good (301 or 308) is the end of the chain, if that answered 200.",
             "RFC 3986 section 6.2.4; RFC 9110 section 15.4",
         ),
         "canonical": (
-            "The page names the other one as canonical, which answered 200 and names no third one.",
+            "A page is the one that it names as canonical, if that answered 200, has no other title, "
+            "and names no third one.",
             "RFC 6596",
         ),
         "learned": (

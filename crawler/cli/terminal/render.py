@@ -27,6 +27,7 @@ from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.markup import escaped, named
+from canonry.storage.timestamps import moment as moment
 
 _PIPE_WIDTH = 200
 _LEAST_WIDTH = 20  # of a text beside its name
@@ -172,15 +173,6 @@ def table(
     console = console or out()
     console.print(grid, soft_wrap=False)
     console.print()
-
-
-def moment(text: str | None) -> str:
-    """Return a time for people: to the second, in UTC; "never" for None.
-
-    Args:
-        text: as `canonry.storage.timestamps` writes it.
-    """
-    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"
 
 
 @contextmanager
