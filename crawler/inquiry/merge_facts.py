@@ -22,12 +22,11 @@ from canonry.storage.timestamps import iso
 KINDS = MappingProxyType(
     {
         "redirect": (
-            "A URL that redirects for good (301 or 308) is the end of the chain, if that answered 200.",
+            "A permanent redirect (301, 308) makes its two ends one, if the last one answered 200.",
             "RFC 3986 section 6.2.4; RFC 9110 section 15.4",
         ),
         "canonical": (
-            "A page is the one that it names as canonical, if that answered 200, has no other title, "
-            "and names no third one.",
+            "A page is the one that it names as canonical, if that answered 200 and agrees.",
             "RFC 6596",
         ),
         "learned": (

@@ -1,4 +1,4 @@
-"""What a store knows of one URL, in lines for people: the same words in a terminal and on a page."""
+"""What a store knows of one URL, in lines for people: the same in a terminal and on a page."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

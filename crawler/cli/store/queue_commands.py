@@ -29,6 +29,7 @@ from canonry.crawler.plurals import counted
 from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
 from canonry.storage.steering.short_steps import ShortSteps
+from canonry.storage.timestamps import moment
 
 _What = TypeVar("_What")
 _host = click.argument("host", metavar="HOST")
@@ -154,10 +155,8 @@ def list_hosts(
                 host.queued,
                 host.pages,
                 "blocked" if host.blocked else f"{host.delay:g}, by {host.delay_from}",
-                f"{render.moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
-                f"{host.last_error}, {render.moment(host.last_error_at)}"
-                if host.last_error
-                else "",
+                f"{moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
+                f"{host.last_error}, {moment(host.last_error_at)}" if host.last_error else "",
             )
             for host in listing.hosts
         ],

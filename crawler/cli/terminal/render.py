@@ -27,7 +27,6 @@ from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.markup import escaped, named
-from canonry.storage.timestamps import moment as moment
 
 _PIPE_WIDTH = 200
 _LEAST_WIDTH = 20  # of a text beside its name
