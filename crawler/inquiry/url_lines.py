@@ -11,7 +11,7 @@ _MEMBERS = 5  # URLs of its resource that are shown
 _WAY = 4  # pages that are shown between a URL and its seed
 
 
-class KnownURL(str):
+class LinkedURL(str):
     """A URL in a line: a page links it to what the store knows of it."""
 
     __slots__ = ()
@@ -23,7 +23,7 @@ class RuleId(str):
     __slots__ = ()
 
 
-class Line(NamedTuple):
+class URLLine(NamedTuple):
     """A fact with its name; "" goes on with the fact before."""
 
     name: str
@@ -35,10 +35,10 @@ class Line(NamedTuple):
         return "".join(self.parts)
 
 
-def lines(answer: URLAnswer) -> Iterator[Line]:
+def lines(answer: URLAnswer) -> Iterator[URLLine]:
     """Yield the facts that are known."""
     for name, *parts in _facts(answer):
-        yield Line(name, tuple(parts))
+        yield URLLine(name, tuple(parts))
 
 
 def _facts(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
@@ -48,19 +48,19 @@ def _facts(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
         yield "because", answer.because
     if answer.known_as is not None:
         by = f" (merged by {answer.merged_by})" if answer.merged_by else ""
-        yield "known as", KnownURL(answer.known_as), by
+        yield "known as", LinkedURL(answer.known_as), by
     yield from _found(answer)
     yield from _page(answer)
     for step in answer.redirects:
         end = "" if step.answer is None else f" with status {step.answer}"
         reason = "" if step.reason is None else f" ({step.reason})"
-        to = f"{step.status} to ", KnownURL(step.to), f", which is {step.state}{end}{reason}"
+        to = f"{step.status} to ", LinkedURL(step.to), f", which is {step.state}{end}{reason}"
         yield "redirect", *to
     if answer.same_as is not None:
         way = f", by way of {', '.join(answer.by_way_of)}" if answer.by_way_of else ""
-        yield "same as", KnownURL(answer.same_as), way
+        yield "same as", LinkedURL(answer.same_as), way
     for url in answer.gone[:_MEMBERS]:
-        yield "gone", KnownURL(url), ", another name of its page"
+        yield "gone", LinkedURL(url), ", another name of its page"
     if len(answer.gone) > _MEMBERS:
         yield "", f"… and {counted(len(answer.gone) - _MEMBERS, 'name')} more"
     yield from _resource(answer)
@@ -90,17 +90,17 @@ def _found(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
         links = counted(finding.depth, "link")
         hops = f" and {counted(finding.hops, 'redirect')}" if finding.hops else ""
         where = f", {moment(finding.at)}, {links}{hops} from a seed"
-        yield "found on", KnownURL(finding.on[0]), where
+        yield "found on", LinkedURL(finding.on[0]), where
     for url in finding.on[1 : 1 + _WAY]:
-        yield "", "that on ", KnownURL(url)
+        yield "", "that on ", LinkedURL(url)
     if len(finding.on) > 1 + _WAY:
         more = len(finding.on) - 2 - _WAY
         yield "", f"… {more:,} more …" if more else "…"
-        yield "", "that on ", KnownURL(finding.on[-1])
+        yield "", "that on ", LinkedURL(finding.on[-1])
     if finding.spelling != (answer.known_as or answer.url):
         yield "written", finding.spelling
     for at, url in enumerate(finding.named_by):
-        yield "" if at else "named by", KnownURL(url)
+        yield "" if at else "named by", LinkedURL(url)
 
 
 def _page(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
@@ -119,7 +119,7 @@ def _page(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
     if page.title:
         yield "title", " ".join(page.title.split())
     if page.canonical is not None and page.canonical != (answer.known_as or answer.url):
-        yield "canonical", KnownURL(page.canonical)
+        yield "canonical", LinkedURL(page.canonical)
 
 
 def _lasting(seconds: float) -> str:
@@ -137,7 +137,7 @@ def _resource(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
         return
     for member in resource.members[:_MEMBERS]:
         status = "" if member.status is None else f" {member.status}"
-        yield "also", KnownURL(member.url), f" ({member.reason}{status})"
+        yield "also", LinkedURL(member.url), f" ({member.reason}{status})"
     if resource.has_more or len(resource.members) > _MEMBERS:
         yield "", "… and more: canonry export clusters"
 

@@ -12,7 +12,7 @@ import jinja2
 import msgspec
 
 from canonry.canon import redaction
-from canonry.crawler.inquiry.url_lines import KnownURL, RuleId, lines
+from canonry.crawler.inquiry.url_lines import LinkedURL, RuleId, lines
 from canonry.crawler.markup import escaped
 from canonry.crawler.observe.progress import clock
 from canonry.crawler.web.charts import growth_chart
@@ -124,7 +124,7 @@ def _environment() -> jinja2.Environment:
     }
     made.globals |= {"href": href, "growth_chart": growth_chart, "url_lines": lines}
     made.tests |= {
-        "known_url": lambda part: isinstance(part, KnownURL),
+        "linked_url": lambda part: isinstance(part, LinkedURL),
         "rule_id": lambda part: isinstance(part, RuleId),
     }
     for name in made.list_templates():

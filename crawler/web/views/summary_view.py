@@ -53,7 +53,7 @@ class ActiveRule(msgspec.Struct, frozen=True, kw_only=True):
     spared: int  # about how many URLs it held, which were not fetched
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The first five of each list."""
 
     held: list[HeldFor]  # the most frequent reasons
@@ -64,11 +64,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     active: StateCount  # how many there are
 
 
-def view(connection: Connection, asked: Asked) -> Summary:
+def view(connection: Connection, asked: Asked) -> Overview:
     """Return what is held, which hosts need a look, and what was learned."""
     refusals = refused_list.refusals(connection)
     counted = {count.state: count for count in state_counts(connection)}
-    return Summary(
+    return Overview(
         held=[
             HeldFor(
                 state=refusal.state,
