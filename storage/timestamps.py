@@ -32,3 +32,12 @@ def iso(at: float | None) -> str | None:
     """Return seconds since 1970 as text; None as `utc` does."""
     moment = utc(at)
     return None if moment is None else text_of(moment)
+
+
+def moment(text: str | None) -> str:
+    """Return a time for people: to the second, in UTC; "never" for None.
+
+    Args:
+        text: as `iso` writes it.
+    """
+    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"

@@ -19,6 +19,7 @@ class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     queued: int
+    pages: int  # of the latest 2,000 pages of the store
     delay: float  # between two requests
     delay_from: str  # where that comes from
     waits_until: Moment | None  # longer than its delay
@@ -43,7 +44,7 @@ def hosts_of(
     connection: Connection,
     now: float,
     *,
-    order: str = "queue",
+    order: str = host_list.CRAWLED,
     part: str = "",
     blocked: bool = False,
     after: str = "",
@@ -106,6 +107,7 @@ def _answer(
     return HostAnswer(
         host=row.name,
         queued=row.queued,
+        pages=row.pages,
         delay=delay,
         delay_from=source,
         waits_until=iso(row.ready_at) if waits else None,

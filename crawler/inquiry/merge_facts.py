@@ -22,11 +22,11 @@ from canonry.storage.timestamps import iso
 KINDS = MappingProxyType(
     {
         "redirect": (
-            "The URL redirects for good (301 or 308), and the end of the chain answered 200.",
+            "A permanent redirect (301, 308) makes its two ends one, if the last one answered 200.",
             "RFC 3986 section 6.2.4; RFC 9110 section 15.4",
         ),
         "canonical": (
-            "The page names the other one as canonical, which answered 200 and names no third one.",
+            "A page is the one that it names as canonical, if that answered 200 and agrees.",
             "RFC 6596",
         ),
         "learned": (

@@ -39,6 +39,7 @@ class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
     excluded: list[PatternAnswer]  # on the first page
     after: str  # gives the next page; "" if there is none
     looked_at: int
+    left_out: int  # patterns, since they have too few URLs; at the end of the list
 
 
 class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def patterns_of(
-    connection: Connection, *, part: str = "", after: str = "", most: int = 50
+    connection: Connection, *, part: str = "", after: str = "", most: int = 50, least: int = 1
 ) -> PatternListing:
     """Return a page of patterns, the most frequent first.
 
@@ -64,16 +65,18 @@ def patterns_of(
         part: only patterns with this text in them.
         after: the cursor of the page before.
         most: patterns on a page.
+        least: URLs of a pattern; those with fewer are left out, and counted.
     """
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
-    page = pattern_list.patterns_in(connection, part=part, after=after, most=most)
+    page = pattern_list.patterns_in(connection, part=part, after=after, most=most, least=least)
     marked = () if after else pattern_list.marked_patterns(connection)
     return PatternListing(
         patterns=[_answer(row, settings) for row in page.rows],
         excluded=[_answer(row, settings) for row in marked],
         after=page.after,
         looked_at=page.looked_at,
+        left_out=0 if page.after else pattern_list.number_below(connection, least),
     )
 
 

@@ -12,6 +12,7 @@ import jinja2
 import msgspec
 
 from canonry.canon import redaction
+from canonry.crawler.inquiry.url_lines import LinkedURL, RuleId, lines
 from canonry.crawler.markup import escaped
 from canonry.crawler.observe.progress import clock
 from canonry.crawler.web.charts import growth_chart
@@ -121,7 +122,11 @@ def _environment() -> jinja2.Environment:
         "own": own,
         "duration": clock,
     }
-    made.globals |= {"href": href, "growth_chart": growth_chart}
+    made.globals |= {"href": href, "growth_chart": growth_chart, "url_lines": lines}
+    made.tests |= {
+        "linked_url": lambda part: isinstance(part, LinkedURL),
+        "rule_id": lambda part: isinstance(part, RuleId),
+    }
     for name in made.list_templates():
         made.get_template(name)
     return made

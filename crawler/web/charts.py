@@ -17,7 +17,8 @@ SERIES = (
     ("held", "c3", "2 3"),
     ("queued", "c4", "10 3 2 3"),
 )
-_LEFT, _RIGHT, _TOP, _BOTTOM = 8, 8, 10, 26  # around the plot
+_RIGHT, _TOP, _BOTTOM = 8, 10, 26  # around the plot
+_DIGIT, _GAP = 7.5, 8  # the width of a character of a label, and what is between it and the plot
 _LINES = 4  # of the grid
 _DAY = 86_400
 _SHARE = 0.3  # most of the width that an outlook may take
@@ -63,9 +64,10 @@ def growth_chart(growth: Growth, width: int, height: int) -> Drawing:
     span = end + ahead - start
     top = _above(max(max(getattr(p, name) for name, *_ in SERIES) for p in growth.points))
     floor, right = height - _BOTTOM, width - _RIGHT
+    margin = round(_GAP + _DIGIT * len(f"{top:,}"), 1)
 
     def x(seconds: float) -> float:
-        return round(_LEFT + (right - _LEFT) * (seconds - start) / span, 1)
+        return round(margin + (right - margin) * (seconds - start) / span, 1)
 
     def y(value: float) -> float:
         return round(floor - (floor - _TOP) * value / top, 1)
@@ -84,11 +86,11 @@ def growth_chart(growth: Growth, width: int, height: int) -> Drawing:
             share = 1.0 if empty <= stop else (stop - end) / (empty - end)
             left = queued if moment is None else queued * (1 - share)
             outlook.append(f"{x(end)},{y(queued)} {x(min(empty, stop))},{y(left)}")
-    levels = [Tick(y(top * n / _LINES), f"{top * n // _LINES:,}") for n in range(1, _LINES + 1)]
+    levels = [Tick(y(top * n / _LINES), f"{top * n // _LINES:,}") for n in range(_LINES + 1)]
     moments = [start, start + span / 2, end + ahead]
     times = [Tick(x(one), _label(one, span)) for one in moments]
     now = x(end) if outlook else None
-    return Drawing(width, height, _LEFT, right, floor, drawn, levels, times, now, outlook)
+    return Drawing(width, height, margin, right, floor, drawn, levels, times, now, outlook)
 
 
 def _ahead(growth: Growth, start: float, end: float) -> float:

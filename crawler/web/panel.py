@@ -102,6 +102,7 @@ class Panel(NamedTuple):
     view: View  # returns a dataclass or msgspec.Struct: the JSON is made from it
     every: float = 0.0  # seconds between updates while somebody watches; 0: none
     front: bool = False  # True: it is on the first page, too
+    listed: bool = True  # False: the menu leaves it out, since the first page shows it
 
 
 class Action(NamedTuple):

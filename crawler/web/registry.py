@@ -5,14 +5,35 @@ CONTRIBUTING says how to add one.
 
 from canonry.crawler.web import viewer_actions
 from canonry.crawler.web.panel import Action, Panel
-from canonry.crawler.web.views import growth_view, recent_view, seen_view, store_views, strip_view
+from canonry.crawler.web.views import (
+    growth_view,
+    recent_view,
+    seen_view,
+    store_views,
+    strip_view,
+    summary_view,
+)
 
 STRIP = Panel(  # on every page
-    "strip", "Now", "Speed, queue, errors and the time left.", strip_view.view, every=1.0
+    "strip",
+    "Now",
+    "Speed, queue, errors and the time left.",
+    strip_view.view,
+    every=1.0,
+    listed=False,
 )
 
 PANELS: tuple[Panel, ...] = (
     STRIP,
+    Panel(
+        "summary",
+        "At a glance",
+        "What is held, which hosts need a look, and what was learned.",
+        summary_view.view,
+        every=5.0,
+        front=True,
+        listed=False,
+    ),
     Panel(
         "growth",
         "Growth",
@@ -27,7 +48,6 @@ PANELS: tuple[Panel, ...] = (
         "Which rules made URLs one, how many, and the latest examples.",
         store_views.merges,
         every=10.0,
-        front=True,
     ),
     Panel(
         "rules",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Column, Connection, Select, func, select
+from sqlalchemy import Column, Connection, Label, Select, func, select
 
 _T = TypeVar("_T")
 LOOKED_AT = 5_000  # rows that are searched for one page
@@ -21,7 +21,7 @@ class InOrder(NamedTuple, Generic[_T]):
     """A list in the order of an index."""
 
     query: Select[Any]  # of all rows from the cursor on; neither ordered nor limited
-    order: Sequence[Column[Any]]
+    order: Sequence[Column[Any] | Label[Any]]
     ascending: bool
     make: Callable[[Sequence[Any]], _T]
     cursor_of: Callable[[_T], str]  # returns where a row stands in the order

@@ -31,7 +31,7 @@ class PatternRow(NamedTuple):
 
 
 def patterns_in(
-    connection: Connection, *, part: str = "", after: str = "", most: int = 50
+    connection: Connection, *, part: str = "", after: str = "", most: int = 50, least: int = 1
 ) -> PageOfRows[PatternRow]:
     """Return a page of patterns, the most frequent first.
 
@@ -42,6 +42,7 @@ def patterns_in(
         part: only patterns that contain this text, among a limited number of patterns.
         after: the cursor of the page before.
         most: patterns on a page.
+        least: URLs of a pattern; those with fewer are left out.
 
     Raises:
         StoreError: for an invalid cursor.
@@ -64,12 +65,19 @@ def patterns_in(
     if page.after or len(page.rows) == most:
         return page
     few = query.where(_IS_SMALL).limit(LOOKED_AT).subquery()
-    found = select(few).order_by(few.c.count.desc(), few.c.pattern)
+    found = select(few).where(few.c.count >= least).order_by(few.c.count.desc(), few.c.pattern)
     if part:
         found = found.where(func.lower(few.c.pattern).contains(part.lower(), autoescape=True))
     more = connection.execute(found.limit(most - len(page.rows)))
     number = connection.scalar(select(func.count()).select_from(few)) or 0
     return PageOfRows([*page.rows, *map(_made, more)], "", page.looked_at + number)
+
+
+def number_below(connection: Connection, least: int) -> int:
+    """Return how many patterns have fewer URLs than ``least``, of `LOOKED_AT` small ones."""
+    few = select(budgets.c.count).where(_IS_SMALL).limit(LOOKED_AT).subquery()
+    rare = select(func.count()).select_from(few).where(few.c.count < least)
+    return connection.scalar(rare) or 0
 
 
 def _made(row: Sequence[Any]) -> PatternRow:

@@ -29,6 +29,7 @@ from canonry.crawler.plurals import counted
 from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
 from canonry.storage.steering.short_steps import ShortSteps
+from canonry.storage.timestamps import moment
 
 _What = TypeVar("_What")
 _host = click.argument("host", metavar="HOST")
@@ -123,9 +124,10 @@ def hosts() -> None:
 @click.option(
     "--sort",
     type=click.Choice(host_listing.ORDERS),
-    default="queue",
+    default=host_listing.ORDERS[0],
     show_default=True,
-    help="The longest queue first, the longest wait, the last error, or by name.",
+    help="Those that are crawled first, the longest queue, the longest wait, the last error, or by "
+    "name.",
 )
 @click.option("--match", "part", metavar="TEXT", default="", help="Only hosts with it in the name.")
 @click.option("--blocked", is_flag=True, help="Only blocked hosts.")
@@ -146,16 +148,15 @@ def list_hosts(
         return 0
     render.table(
         f"Hosts, of {listing.total:,}",
-        ("host", "queued", "seconds between requests", "waits until", "last error"),
+        ("host", "queued", "latest pages", "seconds between requests", "waits until", "last error"),
         [
             (
                 host.host,
                 host.queued,
+                host.pages,
                 "blocked" if host.blocked else f"{host.delay:g}, by {host.delay_from}",
-                f"{render.moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
-                f"{host.last_error}, {render.moment(host.last_error_at)}"
-                if host.last_error
-                else "",
+                f"{moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
+                f"{host.last_error}, {moment(host.last_error_at)}" if host.last_error else "",
             )
             for host in listing.hosts
         ],

@@ -174,15 +174,6 @@ def table(
     console.print()
 
 
-def moment(text: str | None) -> str:
-    """Return a time for people: to the second, in UTC; "never" for None.
-
-    Args:
-        text: as `canonry.storage.timestamps` writes it.
-    """
-    return "never" if text is None else f"{text[:10]} {text[11:19]}Z"
-
-
 @contextmanager
 def byte_progress(total: int | None, what: str) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on a terminal; yields a function that takes the bytes just read."""

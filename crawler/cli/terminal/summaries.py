@@ -11,9 +11,9 @@ from canonry.canon.learned import describe
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.cli.terminal.render import hanging, moment, notify, out, table
+from canonry.crawler.cli.terminal.render import hanging, notify, out, table
 from canonry.crawler.plurals import counted
-from canonry.storage.timestamps import iso
+from canonry.storage.timestamps import iso, moment
 
 if TYPE_CHECKING:
     from canonry.crawler.inquiry.rule_facts import PairFacts

@@ -1,166 +1,25 @@
 """Print what a store knows of one URL: a line for each fact."""
 
-from collections.abc import Iterator
-
 from rich.console import Console
 from rich.markup import escape
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.inquiry.url_answer import URLAnswer
-from canonry.crawler.plurals import counted
+from canonry.crawler.inquiry.url_lines import lines
 
 _WIDTH = 11  # of the names on the left
-_MEMBERS = 5  # URLs of its resource that are shown
-_WAY = 4  # pages that are shown between a URL and its seed
 _COLOURS = {"fetched": "green", "redirected": "green", "queued": "cyan", "never-seen": "cyan"}
 
 
 def show_facts(answer: URLAnswer, console: Console) -> None:
     """Print what a store knows of a URL: a line for each fact, with its name on the left."""
     console.print()
-    for name, text in facts(answer):
-        style = f"bold {_COLOURS.get(answer.state, 'yellow')}" if name == "state" else "none"
-        show(name, text, console, style)
+    for line in lines(answer):
+        style = f"bold {_COLOURS.get(answer.state, 'yellow')}" if line.name == "state" else "none"
+        show(line.name, line.text, console, style)
 
 
 def show(name: str, text: str, console: Console, style: str = "none") -> None:
     """Print a fact, with its name on the left."""
     shown = escape(render.hanging(" ".join(text.split()), console, 2 + _WIDTH))
     console.print(f"  [dim]{name:{_WIDTH}}[/][{style}]{shown}[/]")
-
-
-def facts(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each fact that is known."""
-    yield "state", _state(answer)
-    if answer.because is not None:
-        yield "because", answer.because
-    if answer.known_as is not None:
-        by = f" (merged by {answer.merged_by})" if answer.merged_by else ""
-        yield "known as", f"{answer.known_as}{by}"
-    yield from _found(answer)
-    yield from _page(answer)
-    for step in answer.redirects:
-        end = "" if step.answer is None else f" with status {step.answer}"
-        reason = "" if step.reason is None else f" ({step.reason})"
-        yield "redirect", f"{step.status} to {step.to}, which is {step.state}{end}{reason}"
-    if answer.same_as is not None:
-        way = f", by way of {', '.join(answer.by_way_of)}" if answer.by_way_of else ""
-        yield "same as", answer.same_as + way
-    for url in answer.gone[:_MEMBERS]:
-        yield "gone", f"{url}, another name of its page"
-    if len(answer.gone) > _MEMBERS:
-        yield "", f"… and {counted(len(answer.gone) - _MEMBERS, 'name')} more"
-    yield from _resource(answer)
-    yield from _limits(answer)
-    yield from _tries(answer)
-    for remedy in answer.remedies:
-        yield "to change", remedy
-
-
-def _state(answer: URLAnswer) -> str:
-    at = f", {render.moment(answer.settled_at)}" if answer.settled_at else ""
-    if answer.state == "held" and answer.reason == "learned":
-        return f"held for a learned rule{at}"
-    reason = "" if answer.reason is None else f" ({answer.reason})"
-    if answer.state == "never-seen":
-        return "never seen"
-    return f"{answer.state}{reason}{at}"
-
-
-def _found(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    finding = answer.found
-    if finding is None:
-        return
-    if not finding.on:
-        yield "found", f"as a seed, or in a list, {render.moment(finding.at)}"
-    else:
-        links = counted(finding.depth, "link")
-        hops = f" and {counted(finding.hops, 'redirect')}" if finding.hops else ""
-        yield "found on", f"{finding.on[0]}, {render.moment(finding.at)}, {links}{hops} from a seed"
-    for url in finding.on[1 : 1 + _WAY]:
-        yield "", f"that on {url}"
-    if len(finding.on) > 1 + _WAY:
-        more = len(finding.on) - 2 - _WAY
-        yield "", f"… {more:,} more …" if more else "…"
-        yield "", f"that on {finding.on[-1]}"
-    if finding.spelling != (answer.known_as or answer.url):
-        yield "written", finding.spelling
-    if finding.named_by:
-        yield "named by", ", ".join(finding.named_by)
-
-
-def _page(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    page = answer.page
-    if page is None:
-        return
-    size = "body not read" if page.size is None else f"{page.size:,} bytes"
-    what = [f"status {page.status}", size, page.content_type or "no type"]
-    what += [] if page.links is None else [counted(page.links, "link")]
-    what += [f"fetched {render.moment(page.fetched_at)}"]
-    yield "page", ", ".join(what)
-    if (revisits := answer.revisits) is not None:
-        seen = f"changed at {revisits.changes:,} of {counted(revisits.visits, 'later visit')}"
-        every = _lasting(revisits.interval)
-        yield "recrawl", f"{seen}; asked every {every}, next after {render.moment(revisits.due)}"
-    if page.title:
-        yield "title", " ".join(page.title.split())
-    if page.canonical is not None and page.canonical != (answer.known_as or answer.url):
-        yield "canonical", page.canonical
-
-
-def _lasting(seconds: float) -> str:
-    """Return about how long a time is: "36 minutes", "5 hours", "12 days"."""
-    for unit, length in (("day", 86_400), ("hour", 3_600)):
-        if seconds >= 2 * length:
-            return counted(round(seconds / length), unit)
-    return counted(round(seconds / 60), "minute")
-
-
-def _resource(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    """Yield the other URLs of the resource, if this one represents it."""
-    resource = answer.resource
-    if resource is None or resource.row != answer.row:
-        return
-    for member in resource.members[:_MEMBERS]:
-        status = "" if member.status is None else f" {member.status}"
-        yield "also", f"{member.url} ({member.reason}{status})"
-    if resource.has_more or len(resource.members) > _MEMBERS:
-        yield "", "… and more: canonry export clusters"
-
-
-def _limits(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    for rule in answer.rules:
-        yield "rule", f"{rule.id} ({rule.state}): {rule.says}"
-        yield "", f"it predicts {rule.predicts}"
-    robots = answer.robots
-    if robots is not None and robots.line is not None:
-        verb = "allows" if robots.allows else "disallows"
-        yield "robots", f"line {robots.line} of {robots.url} {verb} it: {robots.text}"
-    if robots is not None and robots.unreachable_since is not None:
-        since = render.moment(robots.unreachable_since)
-        yield "robots", f"{robots.url} could not be read since {since}"
-    if answer.scope is not None and answer.reason == "out-of-scope":
-        more = f" and {answer.scope.more_seeds:,} more" if answer.scope.more_seeds else ""
-        yield "scope", f"{answer.scope.kind} of {', '.join(answer.scope.seeds)}{more}"
-    if answer.scope is not None and answer.scope.pattern is not None:
-        yield "exclude", answer.scope.pattern
-    for budget in answer.budgets:
-        if answer.reason == budget.reason:
-            like = "" if budget.common.startswith("hosts of ") else "URLs like "
-            spent = f"{budget.count:,} of {budget.limit:,} {like}{budget.common}"
-            yield "limit", f"{spent} ({budget.setting})"
-
-
-def _tries(answer: URLAnswer) -> Iterator[tuple[str, str]]:
-    if answer.attempts:
-        yield "attempts", f"{counted(answer.attempts, 'attempt')} failed"
-    if answer.state != "queued":
-        return
-    running = answer.crawl is not None and answer.crawl.state == "running"
-    when = (
-        "in its turn"
-        if answer.not_before is None
-        else f"not before {render.moment(answer.not_before)}"
-    )
-    who = "the crawl that is running" if running else "the next crawl"
-    yield "next try", f"by {who}, {when}; queued on its host: {answer.waiting:,}"

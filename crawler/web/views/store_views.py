@@ -24,15 +24,16 @@ from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web.panel import Asked, BadQuestionError
+from canonry.crawler.web.views.summary_view import PoorHost, poor_hosts
 from canonry.storage import StoreError
 from canonry.storage.reading import known_url
-from canonry.storage.rows import little_new
-from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.steering.releases import Refusal
 
 _MOST_REFUSED = 1 << 53
 _NEWEST = 5_000  # pages
 _MOST_REPEATS = 10
+_MOST_POOR = 20
+_HANDFUL = 5  # URLs of a pattern; rarer ones are shown to those who look for them
 _EXAMPLES = 10
 _MOST_MERGES = 50
 _LISTED = 50
@@ -62,20 +63,21 @@ class Patterns(msgspec.Struct, frozen=True, kw_only=True):
     listing: PatternListing
     repeats: RepeatListing | None  # if all patterns are asked for, from the first on
     preview: ExclusionPreview | None  # of the pattern that the query names
-    little_new: list[LittleNew]  # as `repeats`
+    little_new: list[PoorHost]  # as `repeats`
 
 
 def patterns(connection: Connection, asked: Asked) -> Patterns:
     """Return a page of patterns; the query has ``match``, ``after`` and ``pattern``."""
     named, part, after = asked.text("pattern"), asked.text("match"), asked.text("after")
     repeats = None
-    poor: list[LittleNew] = []
+    poor: list[PoorHost] = []
     if not (part or after):
         repeats = repeat_listing.repeats_of(connection, last=_NEWEST, most=_MOST_REPEATS)
-        poor = little_new.read(connection)
+        poor = poor_hosts(connection, _MOST_POOR)
+    least = 1 if part else _HANDFUL
     try:
         return Patterns(
-            listing=pattern_listing.patterns_of(connection, part=part, after=after),
+            listing=pattern_listing.patterns_of(connection, part=part, after=after, least=least),
             repeats=repeats,
             preview=pattern_listing.preview(connection, named) if named else None,
             little_new=poor,

@@ -144,7 +144,7 @@ def test_the_crawl_of_this_process_knows_more(store: str) -> None:
     with live_page(store, watched) as viewer:
         found = viewer.json("/strip")
         assert (found["in_flight"], found["probes"]) == (4, 9)
-        assert "requests for learning alone" in viewer.get("/strip").text
+        assert "<dt>probes</dt><dd>9" in viewer.get("/strip").text
 
 
 def test_an_idle_crawl_names_what_it_waits_for(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """The panels about merges, learned rules and single URLs: a real server, a real store."""
 
+import html
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from support.crawls import SEED, crawl, page, target_of
@@ -16,6 +19,8 @@ from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import Evidence, LearnedRule
 from canonry.crawler.cli.commands import main
+from canonry.crawler.inquiry.url_answer import URLAnswer
+from canonry.crawler.inquiry.url_lines import lines
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage import State
 from canonry.storage.learned import ledger
@@ -215,6 +220,12 @@ def test_the_answer_about_a_url_is_that_of_the_command(looking: Viewer, known: s
     done = CliRunner().invoke(main, ["why", asked, "--store", known, "--json"])
     assert done.exit_code == 0, done.output
     assert page_says == json.loads(done.stdout)
+    told = CliRunner().invoke(main, ["why", asked, "--store", known]).stdout
+    shown = looking.get(f"/why?url={quote(asked, safe='')}").text
+    text = html.unescape(re.sub("<[^>]*>", "", shown))
+    for line in lines(msgspec.convert(page_says, URLAnswer)):
+        assert line.text in text
+        assert line.text in " ".join(told.split())
     assert page_says["surt"] == "example,a)/moved"
     assert [step["name"] for step in page_says["steps"]][-2:] == ["tracking", "fragment"]
     resource = page_says["resource"]

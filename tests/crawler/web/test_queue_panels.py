@@ -9,14 +9,18 @@ import pytest
 from support.live_pages import Viewer, live_page
 from support.stores import assert_counts_are_right, candidate, open_store, visited
 
+from canonry.canon.learned import Rewrite
 from canonry.crawler.admission import url_filter
 from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
 from canonry.crawler.web import viewer_actions
 from canonry.storage import State
+from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.reading import report
 from canonry.storage.records import CachedRobots, Page
-from canonry.storage.rows import host_rows, leases
+from canonry.storage.rows import host_rows, leases, little_new
+from canonry.storage.rows.little_new import LittleNew
 
 A = "http://a.example/"
 _EVIL = "<script>alert(1)</script>"
@@ -120,6 +124,61 @@ def test_hosts_are_sorted_filtered_and_paged(queue: Viewer) -> None:
     for wrong in ("sort=colour", "after=x", "after=1%7Cx", "show=none"):
         assert queue.get(f"/hosts?{wrong}").status == 400
     assert "no such" not in queue.get("/hosts?match=nowhere").text
+
+
+def test_the_overview_begins_with_what_needs_a_look(queue: Viewer, tmp_path: Path) -> None:
+    found = queue.json("/summary?before=1")
+    assert [(one["reason"], one["urls"]) for one in found["held"]] == [
+        ("too-deep", 3),
+        ("dns", 1),
+        ("out-of-scope", 1),
+    ]
+    assert [(one["host"], one["reason"]) for one in found["hosts"]] == [
+        ("h1.example", None),
+        ("a.example", "dns"),
+    ]
+    assert (found["little_new"], found["rules"], found["more_reasons"]) == ([], [], 0)
+    empty = queue.get("/summary?before=1").text
+    assert "None was found so far." in empty
+    assert "No rule is active yet" in empty
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        for n in range(7):
+            poor = LittleNew(f"h{n}.example", 0.04, f"h{n}.example/list?", 150, 0.02)
+            little_new.put(connection, poor, float(n))
+        rewrite = Rewrite("a.example", "trailing-slash", old="", new="bare")
+        rule_rows.put(connection, [TrackedRule(rewrite, "active", agree=9)])
+        rule = TrackedRule(rewrite, "active")
+        rule_rows.add_spared(connection, {rule.id: 12})
+    store.close()
+    found = queue.json("/summary")
+    newest = [f"h{n}.example" for n in (6, 5, 4, 3, 2)]
+    assert [one["host"] for one in found["little_new"]] == newest
+    assert [(one["id"], one["spared"]) for one in found["rules"]] == [(rule.id, 12)]
+    page = queue.get("/").text
+    for link in (
+        "/refused?state=held&amp;reason=too-deep",
+        "/hosts?match=h1.example",
+        "/patterns?pattern=h6.example%2Flist%3F",
+        f"/rules?id={rule.id}",
+    ):
+        assert f'href="{link}"' in page
+    assert page.index("At a glance") < page.index("Last pages</a></h2>")
+    assert 'href="/summary"' not in page.partition("</nav>")[0]
+    assert "figures" in page
+    assert 'class="strip slim"' in queue.get("/hosts").text
+
+
+def test_rare_patterns_are_left_out_unless_they_are_looked_for(queue: Viewer) -> None:
+    listing = queue.json("/patterns")["listing"]
+    assert [one["pattern"] for one in listing["patterns"]] == ["a.example/day/*/"]
+    assert listing["left_out"] > 50
+    assert (
+        f"{listing['left_out']} patterns with fewer than five URLs" in queue.get("/patterns").text
+    )
+    listing = queue.json("/patterns?match=h7")["listing"]
+    assert ("h7.example/", 1) in [(one["pattern"], one["queued"]) for one in listing["patterns"]]
+    assert listing["left_out"] == 0
 
 
 def test_a_host_says_why_it_waits(queue: Viewer) -> None:

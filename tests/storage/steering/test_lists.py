@@ -9,7 +9,7 @@ from support.stores import candidate, open_store, visited
 
 from canonry.storage import State, Store, StoreError
 from canonry.storage.reading import report
-from canonry.storage.records import Budget, CachedRobots
+from canonry.storage.records import Budget, CachedRobots, Page
 from canonry.storage.rows import host_rows, leases, waiting
 from canonry.storage.steering import host_list, pattern_list, refused_list
 from canonry.storage.steering.pages_of_rows import PageOfRows
@@ -71,6 +71,26 @@ def test_hosts_come_in_pages(store: Store, order: str, names: str) -> None:
         assert len(found) == (2 if order == "error" else 5)
         with pytest.raises(StoreError, match="no place"):
             page("nonsense")
+
+
+def test_hosts_that_are_crawled_come_before_those_that_were_only_found(store: Store) -> None:
+    page = Page(200, 0.1, "text/html", 3, b"16 bytes of hash", None, None, 0)
+    for url in ("f.example/", "g.example/1", "g.example/2", "g.example/3"):
+        url_id = store.admit([candidate(f"http://{url}")], 1.0)[0].url_id
+        store.record([visited(url_id, State.FETCHED, page=page)], 9.0)
+    failing = store.admit([candidate("http://h.example/")], 1.0)[0].url_id
+    store.record([visited(failing, State.FAILED, "dns")], 9.0)
+    found = [candidate(f"http://{h}.example/", held="out-of-scope") for h in "xyz"]
+    store.admit(found, 10.0)
+    with store.transaction() as connection:
+        names = all_of(lambda after: host_list.hosts_in(connection, after=after, most=2))
+        assert "".join(names) == "caedb" + "gfh" + "xyz"
+        first = host_list.hosts_in(connection, most=20)
+        assert (len(first.rows), first.after) == (11, "")
+        assert {one.name[0]: one.pages for one in first.rows if one.pages} == {"g": 3, "f": 1}
+        for wrong in ("3:", "x", "0:1", "1:x|1"):
+            with pytest.raises(StoreError, match="no place"):
+                host_list.hosts_in(connection, after=wrong)
 
 
 def test_hosts_are_found_by_a_part_of_their_name(store: Store) -> None:
