@@ -81,8 +81,8 @@ def test_the_command_folds_rules_for_folders_and_json_keeps_them(tmp_path: Path)
     assert sum(" active " in line for line in lines("--all")) == 4
     assert "candidate" in " ".join(lines("--all"))
     assert "candidate" not in " ".join(lines())
-    assert len(json.loads("".join(lines("--json")))) == 4
-    assert len(json.loads("".join(lines("--json", "--all")))) == 5
+    assert len(json.loads("".join(lines("--json")))["rules"]) == 4
+    assert len(json.loads("".join(lines("--json", "--all")))["rules"]) == 5
 
 
 def test_show_says_what_is_missing(tmp_path: Path) -> None:

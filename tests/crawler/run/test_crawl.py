@@ -33,7 +33,7 @@ from support.sites import (
 
 from canonry.canon.policies import Policy
 from canonry.crawler.cli.commands import main
-from canonry.crawler.cli.printed.store_json import DemoJSON
+from canonry.crawler.cli.printed.store_json import DemosJSON
 from canonry.crawler.demo import run as demo
 from canonry.crawler.demo.server import Served
 from canonry.crawler.documents import html
@@ -54,8 +54,9 @@ def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str, tmp_p
     store.write_text("not a store")
     words = ["demo", "--policy", policy, "--keep", str(store.parent), "--json"]
     printed = CliRunner().invoke(main, words).stdout
-    [result] = msgspec.json.decode(printed, type=list[DemoJSON])
-    assert [msgspec.to_builtins(result)] == msgspec.json.decode(printed), "no field is lost"
+    found = msgspec.json.decode(printed, type=DemosJSON)
+    assert msgspec.to_builtins(found) == msgspec.json.decode(printed), "no field is lost"
+    [result] = found.crawls
     with report.reading(f"sqlite:///{store}") as connection:
         assert report.status(connection)["urls"]["fetched"] >= result.fetched
     assert result.missed == []
