@@ -137,7 +137,7 @@ class _Wall:
     stays: Blocks
     changing: frozenset[int]  # places whose text changes by itself, or repeats the page's name
     hides_host: bool
-    first: int | None = None  # the URL that is kept as a page: it shows what there is
+    first: int | None = None  # of a part: the URL that is kept as a page, to show what there is
     scout: int | None = None  # the URL that is asked again after a pause, to see if it still stands
     tries: int = 0
     held: list[int] = field(default_factory=list)
@@ -395,13 +395,14 @@ class Walls:
     def _meet(self, wall: _Wall, answers: list[AnsweredPage]) -> None:
         """Note URLs that have answered with a wall."""
         met = list(dict.fromkeys(one.url_id for one in answers))
+        if wall.hides_host and met:
+            self._news.append(WallNews(waiting=tuple(met), hides_host=True))
+        if wall.hides_host:
+            return
         if wall.first is None and met:
             wall.first = met[0]
         met = [url_id for url_id in met if url_id != wall.first]
         if not met:
-            return
-        if wall.hides_host:
-            self._news.append(WallNews(waiting=tuple(met), hides_host=True))
             return
         if wall.scout is None:
             wall.scout = met[-1]
@@ -421,7 +422,8 @@ class Walls:
                 self.tries, self._until = 0, 0.0
             hidden = [] if wall.first is None else [wall.first]
             hidden += [one for one in wall.held if one != url_id]
-            self._news.append(WallNews(again=tuple(hidden)))
+            if hidden:
+                self._news.append(WallNews(again=tuple(hidden)))
 
     def _other_than(self, found: _Suspects) -> AnsweredPage | None:
         """Return a page of another kind; None if there was none."""

@@ -88,7 +88,7 @@ def test_a_wall_that_stays_pauses_the_host_and_ends(tmp_path: Path) -> None:
     notices: list[str] = []
     site = Site(lambda _path, n: human(n) if n > 20 else None)
     found, rows = crawl(tmp_path, site, retry_wait=0.02, notices=notices, delay=0.03)
-    assert 10 < len(rows) <= 21  # one of them is the wall
+    assert 10 < len(rows) <= 20
     assert len(site.asked) < 60  # it is not crawled to its end
     assert found["held"]["wall"] > 0
     assert found["held"]["host-blocked"] > 30
@@ -101,6 +101,18 @@ def test_a_wall_that_stays_pauses_the_host_and_ends(tmp_path: Path) -> None:
     assert found["held"].keys() <= {"wall"}
     walled = found["held"].get("wall", 0)
     assert len(rows) == 1 + PAGES + PAGES // 2 - walled
+
+
+def test_a_long_wall_is_found_and_the_next_run_loses_nothing(tmp_path: Path) -> None:
+    """Longer than the pauses: 300 requests are not sent to a wall to see its end."""
+    site = Site(lambda _path, n: human(n) if 20 <= n < 320 else None)
+    _found, rows = crawl(tmp_path, site, retry_wait=0.02, delay=0.03)
+    assert len(site.asked) < 60
+    assert all(row["size"] > 300 for row in rows)  # none is the wall
+    found, rows = crawl(tmp_path, Site(lambda _path, _n: None))
+    missing = found["held"].get("wall", 0)
+    assert missing <= 3  # they are asked again an hour later
+    assert len(rows) + missing == 1 + PAGES + PAGES // 2
 
 
 def test_a_site_that_has_always_shown_one_thing_is_crawled(tmp_path: Path) -> None:
