@@ -35,7 +35,7 @@ _SIZES = 128  # bytes by which the bodies of one wall differ at most, with their
 _FEW = 64  # blocks
 _SUSPECTED = 128  # groups of suspects of a site that are watched at once
 # Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
-_SMALLEST, _LARGEST = 8 * 3, 8 * 512
+_SMALLEST, _LARGEST = 8 * 3, 8 * 256
 _KEPT = 300  # suspects of a kind
 _OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
 _STANDING = 8  # walls of a site
@@ -432,6 +432,8 @@ class Walls:
 
     def _elsewhere(self, kind: int) -> Blocks:
         """Return the text of some pages that are not of a kind."""
+        if all(one.kind != kind for one in self._others):
+            kind = 0  # the same text for all such kinds
         if (found := self._texts.get(kind)) is None:
             others = [one.blocks for one in self._others if one.kind != kind]
             found = self._texts[kind] = frozenset[TextBlock]().union(*others)

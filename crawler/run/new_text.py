@@ -13,7 +13,7 @@ from canonry.storage.rows.little_new import LittleNew
 
 _WEIGHT = 0.02  # of the latest page in the average of a host: some fifty pages count
 _LEAST = 200  # pages of a host, before anything is said of it; so many of the latest are looked at
-_EVERY = 3  # after so many pages of a host, one of three is looked at
+_EVERY = 8  # after so many pages of a host, one of eight is looked at
 _OF_PATTERN = 10  # of these, with a pattern that is named
 _LITTLE, _ENOUGH = 0.05, 0.1  # shares of new text at which a host begins and ends to bring little
 _MOST_BLOCKS = 150_000  # of a host, of which as many are remembered from before
