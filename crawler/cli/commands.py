@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "explain": Listed("urls.url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
-        "store.store_commands",
+        "store.export_command",
         "Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages",
     ),
     "extract": Listed(
