@@ -25,9 +25,10 @@ from canonry.crawler.learn.request_policy import Probe, RequestPolicy
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
+from canonry.crawler.learn.suspects import AnsweredPage
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.wall_effects import WallEffects
-from canonry.crawler.learn.walls import AnsweredPage, WallPauses, Walls
+from canonry.crawler.learn.walls import WallPauses, Walls
 from canonry.crawler.plurals import agreement, counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError

@@ -15,29 +15,29 @@ by itself, and what differs between those for two names repeats the name.
 """
 
 import hashlib
-from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts
-from canonry.crawler.learn.rules.loose_forms import loose_path
-from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, place_of, places_in
+from canonry.crawler.learn.suspects import (
+    FEWEST,
+    SIZES,
+    SMALLEST,
+    AnsweredPage,
+    Blocks,
+    SuspectGroups,
+    Suspects,
+    path_of,
+    places,
+)
+from canonry.crawler.learn.text.text_blocks import place_of
 
-Blocks = frozenset[TextBlock]
-
-_FEWEST, _GROWTH = 3, 4  # unlike paths before the first questions; then each time so many more
+_GROWTH = 4  # times as many unlike paths, before further questions
 _SCATTERED = 6  # unlike paths, if other pages came between them
 _NEVER = 1 << 62
 _ENOUGH = 10  # unlike names with one content, where names that do not exist have none
-_SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
-_FEW = 64  # blocks
-_SUSPECTED = 128  # groups of suspects of a site that are watched at once
-# Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
-_SMALLEST, _LARGEST = 8 * 3, 8 * 256
-_KEPT = 300  # suspects of a kind
-_OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
 _STANDING = 8  # walls of a site
 _MOST_HELD = 100_000  # URLs of a wall that are asked again as soon as it is gone
 _TOKENS = 8  # blocks of a wall that differ, if it has little else
@@ -55,25 +55,6 @@ class WallPauses(NamedTuple):
     most: int = 3
 
 
-class AnsweredPage(NamedTuple):
-    """The text of a page that answered 200."""
-
-    url: str
-    url_id: int
-    encoded: bytes  # its blocks
-    size: int  # bytes of the body
-
-    @property
-    def blocks(self) -> Blocks:
-        """Its blocks, as a set."""
-        return block_set(self.encoded)
-
-    @property
-    def kind(self) -> int:
-        """A hash of the places of its text: pages of a template have the same, and walls."""
-        return hash(places_in(self.encoded))
-
-
 class WallNews(NamedTuple):
     """What follows from answers."""
 
@@ -84,48 +65,6 @@ class WallNews(NamedTuple):
     hides_host: bool = False  # the whole host is to be paused as long, or was often enough
     again: tuple[int, ...] = ()  # ids of URLs to be asked again at once: their wall is gone
     questions: tuple[str, ...] = ()  # URLs to be requested once, for this alone
-
-
-@dataclass(slots=True)
-class _Suspects:
-    """Pages of one kind under unlike paths, and the questions about them."""
-
-    first: AnsweredPage
-    marks: tuple[tuple[int, TextBlock], ...]  # under which they are found
-    common: Blocks | None = None  # blocks in all of them; None: there is one
-    kept: list[AnsweredPage] = field(default_factory=list)
-    paths: set[int] = field(default_factory=set)
-    ask_at: int = _FEWEST  # so many paths
-    # The answers so far, by the URLs of the questions; None: no page.
-    missing: dict[str, AnsweredPage | None] = field(default_factory=dict)
-    again: dict[str, AnsweredPage | None] = field(default_factory=dict)
-    other: dict[str, AnsweredPage | None] = field(default_factory=dict)
-    awaited: set[str] = field(default_factory=set)
-
-    @property
-    def shared(self) -> Blocks:
-        """The blocks that all of them have."""
-        return self.first.blocks if self.common is None else self.common
-
-    @property
-    def changing(self) -> frozenset[int]:
-        """The places that differ in two answers of the first, if these are of one kind."""
-        [again] = self.again.values()
-        is_alike = again is not None and again.kind == self.first.kind
-        return _places(self.first.blocks ^ again.blocks) if again and is_alike else frozenset()
-
-    def has_room_for(self, answer: AnsweredPage, elsewhere: Blocks) -> bool:
-        """Return True if a page has text in common with all of them that is not elsewhere."""
-        is_alike = abs(self.first.size - answer.size) <= _SIZES
-        return is_alike and not self.shared & answer.blocks <= elsewhere
-
-    def add(self, answer: AnsweredPage) -> None:
-        """Add a page."""
-        if answer.url != self.first.url:
-            self.common = self.shared & answer.blocks
-        self.paths.add(hash(_path(answer)))
-        if len(self.kept) < _KEPT:
-            self.kept.append(answer)
 
 
 @dataclass(slots=True)
@@ -144,10 +83,10 @@ class _Wall:
 
     def is_met(self, answer: AnsweredPage) -> bool:
         """Return True if a page is this wall."""
-        if answer.kind != self.kind or abs(answer.size - self.size) > _SIZES:
+        if answer.kind != self.kind or abs(answer.size - self.size) > SIZES:
             return False
         blocks = answer.blocks
-        return self.stays <= blocks and _places(blocks - self.stays) <= self.changing
+        return self.stays <= blocks and places(blocks - self.stays) <= self.changing
 
 
 class Walls:
@@ -162,15 +101,12 @@ class Walls:
         self._pauses = pauses
         self._until = 0.0  # of the pause of the whole host; seconds since 1970
         self.tries = 0  # pauses of the whole host, one after the other
-        self._suspects: OrderedDict[int, _Suspects] = OrderedDict()  # the latest at the end
-        self._marked: dict[tuple[int, TextBlock], _Suspects] = {}  # by kind and some of their text
-        self._texts: dict[int, Blocks] = {}  # what `_elsewhere` has found
-        self._others: deque[AnsweredPage] = deque(maxlen=_OTHERS)  # of many kinds
-        self._asked: dict[str, list[_Suspects]] = {}  # by the URL of a question
+        self._groups = SuspectGroups()
+        self._asked: dict[str, list[Suspects]] = {}  # by the URL of a question
         self._missing: dict[str, int] = {}  # folders where a name had no page, and when
         self._walls: list[_Wall] = []
         self._answers = self._questions = self._run = 0
-        self._last: _Suspects | None = None  # the group of the last answer
+        self._last: Suspects | None = None  # the group of the last answer
         self._news: list[WallNews] = []
 
     def news(self) -> Iterator[WallNews]:
@@ -203,54 +139,13 @@ class Walls:
                 self._meet(wall, [answer])
                 return
         self._open(answer.url_id)
-        self._remember(answer)
-        found = self._group_of(answer)
+        self._groups.remember(answer, self._answers)
+        found = self._groups.group_of(answer)
         self._run = self._run + 1 if found is self._last else 1
         self._last = found
         if found is not None:
             found.add(answer)
             self._begin(found)
-
-    def _remember(self, answer: AnsweredPage) -> None:
-        """Keep some pages of many kinds, to know the frame of the site."""
-        is_turn = len(self._others) < _OTHERS or self._answers % _EVERY == 0
-        if is_turn and all(one.kind != answer.kind for one in self._others):
-            self._others.append(answer)
-            self._texts.clear()
-
-    def _group_of(self, answer: AnsweredPage) -> _Suspects | None:
-        """Return the group that shares some text of its own with a page; add it where it is new.
-
-        Text that pages share is found by the smallest and the largest of its hashes, which they
-        are likely to have in common (Broder 1997).
-        """
-        if not _SMALLEST <= len(answer.encoded) <= _LARGEST:
-            return None
-        elsewhere = self._elsewhere(answer.kind)
-        own = answer.blocks - elsewhere
-        # Tokens and clocks make a part of little text.
-        ranked = [min(own), max(own)] if len(own) > _FEW else sorted(own)
-        marks = list(dict.fromkeys(ranked[:2] + ranked[-2:]))
-        for mark in marks:
-            found = self._marked.get((answer.kind, mark))
-            if found is not None and found.has_room_for(answer, elsewhere):
-                self._suspects.move_to_end(id(found))
-                return found
-        if not marks:
-            return None
-        found = _Suspects(answer, tuple((answer.kind, mark) for mark in marks))
-        self._suspects[id(found)] = found
-        self._marked |= dict.fromkeys(found.marks, found)
-        if len(self._suspects) > _SUSPECTED:
-            self._drop(next(iter(self._suspects.values())))
-        return found
-
-    def _drop(self, found: _Suspects) -> None:
-        """Forget a group of suspects."""
-        self._suspects.pop(id(found), None)
-        for mark in found.marks:
-            if self._marked.get(mark) is found:
-                del self._marked[mark]
 
     def answered_question(self, url: str, answer: AnsweredPage | None) -> bool:
         """Note the answer to a question.
@@ -276,16 +171,16 @@ class Walls:
                 self._go_on(found)
         return is_made_up
 
-    def _begin(self, found: _Suspects) -> None:
+    def _begin(self, found: Suspects) -> None:
         """Ask the first questions about suspects, if there are enough, and room for questions."""
         most = (_QUESTIONS + _SHARE * self._answers) * (3 if self._run >= _RUN else 1)
         if len(found.paths) < found.ask_at or found.awaited or self._questions >= most:
             return
-        if self._run < _FEWEST and len(found.paths) < _SCATTERED:
+        if self._run < FEWEST and len(found.paths) < _SCATTERED:
             return
-        if self._other_than(found) is None:
+        if self._groups.other_than(found) is None:
             return  # a site that has always shown one thing may have nothing else
-        own = found.shared - self._elsewhere(found.first.kind)
+        own = found.shared - self._groups.elsewhere(found.first.kind)
         if len(found.first.blocks - found.shared) > max(_TOKENS, len(own)):
             return  # they share a teaser, say
         found.ask_at *= _GROWTH
@@ -297,7 +192,7 @@ class Walls:
             found.missing = {name: None}
         self._ask(found, [*found.missing, *found.again])
 
-    def _go_on(self, found: _Suspects) -> None:
+    def _go_on(self, found: Suspects) -> None:
         """Ask the further questions that the answers raise, or decide."""
         is_page = any(found.missing.values())
         if not is_page and self._is_template(found):
@@ -308,7 +203,7 @@ class Walls:
             further.append(_made_up([one.url for one in found.kept], 2))
             found.missing[further[0]] = None
         if (is_page or not found.missing or len(found.paths) >= _ENOUGH) and not found.other:
-            other = self._other_than(found)
+            other = self._groups.other_than(found)
             if other is not None:
                 found.other = {other.url: None}
                 further.append(other.url)
@@ -317,7 +212,7 @@ class Walls:
         else:
             self._judge(found)
 
-    def _ask(self, found: _Suspects, urls: list[str]) -> None:
+    def _ask(self, found: Suspects, urls: list[str]) -> None:
         """Ask questions about suspects."""
         for url in urls:
             self._asked.setdefault(url, []).append(found)
@@ -325,13 +220,13 @@ class Walls:
         self._questions += len(urls)
         self._news.append(WallNews(questions=tuple(urls)))
 
-    def _judge(self, found: _Suspects) -> None:
+    def _judge(self, found: Suspects) -> None:
         """Decide about suspects after their questions were answered."""
         first, [again] = found.first, found.again.values()
-        own = first.blocks - self._elsewhere(first.kind)
+        own = first.blocks - self._groups.elsewhere(first.kind)
         if again is not None and own and own.isdisjoint(again.blocks):
             # It stood for a time, and what it hid is asked again.
-            self._drop(found)
+            self._groups.drop(found)
             self._news.append(WallNews(again=tuple(one.url_id for one in found.kept)))
             return
         wall = self._of_missing(found) or self._of_many(found)
@@ -339,23 +234,23 @@ class Walls:
             self._begin(found)
             return
         self._walls = [*self._walls, wall][-_STANDING:]
-        alike = [group for group in self._suspects.values() if group.first.kind == wall.kind]
+        alike = list(self._groups.of_kind(wall.kind))
         self._meet(wall, [one for group in alike for one in group.kept if wall.is_met(one)])
         for group in alike:
             if wall.is_met(group.first):
-                self._drop(group)
+                self._groups.drop(group)
 
     @staticmethod
-    def _is_template(found: _Suspects) -> bool:
+    def _is_template(found: Suspects) -> bool:
         """Return True if most suspects have text that the first has not, where it has its own."""
         [again] = found.again.values()
         if again is None or again.kind != found.first.kind:
             return False
         stays = found.first.blocks & again.blocks
-        others = [one for one in found.kept if _places(one.blocks ^ stays) - found.changing]
+        others = [one for one in found.kept if places(one.blocks ^ stays) - found.changing]
         return 2 * len(others) > len(found.kept)
 
-    def _of_missing(self, found: _Suspects) -> _Wall | None:
+    def _of_missing(self, found: Suspects) -> _Wall | None:
         """Return what the site answers for names that do not exist; None if that is no page."""
         pages = [answer for answer in found.missing.values() if answer is not None]
         if len(pages) < 2:  # noqa: PLR2004 - both names
@@ -363,28 +258,28 @@ class Walls:
         one, other = pages
         changing = found.changing if one.kind == found.first.kind else frozenset[int]()
         stays = one.blocks & other.blocks
-        own = {place_of(block) for block in stays - self._elsewhere(one.kind)} - changing
+        own = {place_of(block) for block in stays - self._groups.elsewhere(one.kind)} - changing
         # If only the frame of the site stays, what differs may be all that a page says.
-        naming = _places(one.blocks ^ other.blocks) if own else frozenset[int]()
-        is_said = 8 * len(stays | {*naming}) >= _SMALLEST
+        naming = places(one.blocks ^ other.blocks) if own else frozenset[int]()
+        is_said = 8 * len(stays | {*naming}) >= SMALLEST
         return self._wall(found, one, stays, changing | naming) if is_said else None
 
-    def _of_many(self, found: _Suspects) -> _Wall | None:
+    def _of_many(self, found: Suspects) -> _Wall | None:
         """Return the content of enough suspects, where another page was known to have another."""
         [again] = found.again.values()
         if again is None or again.kind != found.first.kind or not found.other:
             return None
         stays = found.first.blocks & again.blocks
-        if stays <= self._elsewhere(again.kind):
+        if stays <= self._groups.elsewhere(again.kind):
             return None  # only the frame of the site
         wall = self._wall(found, found.first, stays, found.changing)
         alike = {_name(one) for one in found.kept if wall.is_met(one)}
-        needed = _FEWEST if wall.hides_host else _ENOUGH  # it replaced a page that was known
+        needed = FEWEST if wall.hides_host else _ENOUGH  # it replaced a page that was known
         return wall if len(alike) >= needed else None
 
     @staticmethod
     def _wall(
-        found: _Suspects, shown: AnsweredPage, stays: Blocks, changing: frozenset[int]
+        found: Suspects, shown: AnsweredPage, stays: Blocks, changing: frozenset[int]
     ) -> _Wall:
         """Return a wall; it hides the host if the other page shows it, too."""
         wall = _Wall(shown.kind, shown.size, stays, changing, hides_host=False)
@@ -425,34 +320,10 @@ class Walls:
             if hidden:
                 self._news.append(WallNews(again=tuple(hidden)))
 
-    def _other_than(self, found: _Suspects) -> AnsweredPage | None:
-        """Return a page of another kind; None if there was none."""
-        kind = found.first.kind
-        return next((one for one in reversed(self._others) if one.kind != kind), None)
-
-    def _elsewhere(self, kind: int) -> Blocks:
-        """Return the text of some pages that are not of a kind."""
-        if all(one.kind != kind for one in self._others):
-            kind = 0  # the same text for all such kinds
-        if (found := self._texts.get(kind)) is None:
-            others = [one.blocks for one in self._others if one.kind != kind]
-            found = self._texts[kind] = frozenset[TextBlock]().union(*others)
-        return found
-
-
-def _places(blocks: Blocks) -> frozenset[int]:
-    """Return the places of blocks."""
-    return frozenset(map(place_of, blocks))
-
-
-def _path(answer: AnsweredPage) -> str:
-    """Return the path of a page, without what learned rules may change."""
-    return loose_path(Parts.of(answer.url).path)
-
 
 def _name(answer: AnsweredPage) -> str:
     """Return the last segment of a page's path: a file has the same in all of its revisions."""
-    return _path(answer).rpartition("/")[2]
+    return path_of(answer).rpartition("/")[2]
 
 
 def _folder(url: str) -> str:

@@ -2,8 +2,9 @@
 
 import random
 
+from canonry.crawler.learn.suspects import AnsweredPage
 from canonry.crawler.learn.text.text_blocks import blocks_of
-from canonry.crawler.learn.walls import AnsweredPage, WallNews, WallPauses, Walls
+from canonry.crawler.learn.walls import WallNews, WallPauses, Walls
 
 
 def answer(number: int, text: str) -> AnsweredPage:
@@ -35,8 +36,8 @@ def test_questions_and_memory_have_bounds() -> None:
                 walls.answered_question(url, pages.get(url))
             news = [*news[1:], *walls.news()]
     assert 0 < asked <= 6 + 3 + 0.01 * 4_000
-    assert len(walls._suspects) <= 129  # noqa: SLF001 - else the bound is hardly seen
-    assert len(walls._marked) <= 4 * 129  # noqa: SLF001
+    assert len(walls._groups._suspects) <= 129  # noqa: SLF001 - else the bound is hardly seen
+    assert len(walls._groups._marked) <= 4 * 129  # noqa: SLF001
 
 
 def test_pauses_of_a_host_grow_and_end_and_begin_again() -> None:

@@ -1,0 +1,165 @@
+"""Suspects: pages under unlike paths that share text which no other pages of the site have. Pure.
+
+Each group of them is found by some of this text, so a page costs as much on a site of any size.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from canonry.canon.syntax import Parts
+from canonry.crawler.learn.rules.loose_forms import loose_path
+from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, place_of, places_in
+
+Blocks = frozenset[TextBlock]
+
+FEWEST = 3  # unlike paths
+SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
+_FEW = 64  # blocks
+_SUSPECTED = 128  # groups of suspects of a site that are watched at once
+# Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
+SMALLEST, _LARGEST = 8 * 3, 8 * 256
+_KEPT = 300  # suspects of a group
+_OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
+
+
+class AnsweredPage(NamedTuple):
+    """The text of a page that answered 200."""
+
+    url: str
+    url_id: int
+    encoded: bytes  # its blocks
+    size: int  # bytes of the body
+
+    @property
+    def blocks(self) -> Blocks:
+        """Its blocks, as a set."""
+        return block_set(self.encoded)
+
+    @property
+    def kind(self) -> int:
+        """A hash of the places of its text: pages of a template have the same, and walls."""
+        return hash(places_in(self.encoded))
+
+
+@dataclass(slots=True)
+class Suspects:
+    """Pages of one kind under unlike paths, and the questions about them."""
+
+    first: AnsweredPage
+    marks: tuple[tuple[int, TextBlock], ...]  # under which they are found
+    common: Blocks | None = None  # blocks in all of them; None: there is one
+    kept: list[AnsweredPage] = field(default_factory=list)
+    paths: set[int] = field(default_factory=set)
+    ask_at: int = FEWEST  # so many paths
+    # The answers so far, by the URLs of the questions; None: no page.
+    missing: dict[str, AnsweredPage | None] = field(default_factory=dict)
+    again: dict[str, AnsweredPage | None] = field(default_factory=dict)
+    other: dict[str, AnsweredPage | None] = field(default_factory=dict)
+    awaited: set[str] = field(default_factory=set)
+
+    @property
+    def shared(self) -> Blocks:
+        """The blocks that all of them have."""
+        return self.first.blocks if self.common is None else self.common
+
+    @property
+    def changing(self) -> frozenset[int]:
+        """The places that differ in two answers of the first, if these are of one kind."""
+        [again] = self.again.values()
+        is_alike = again is not None and again.kind == self.first.kind
+        return places(self.first.blocks ^ again.blocks) if again and is_alike else frozenset()
+
+    def has_room_for(self, answer: AnsweredPage, elsewhere: Blocks) -> bool:
+        """Return True if a page has text in common with all of them that is not elsewhere."""
+        is_alike = abs(self.first.size - answer.size) <= SIZES
+        return is_alike and not self.shared & answer.blocks <= elsewhere
+
+    def add(self, answer: AnsweredPage) -> None:
+        """Add a page."""
+        if answer.url != self.first.url:
+            self.common = self.shared & answer.blocks
+        self.paths.add(hash(path_of(answer)))
+        if len(self.kept) < _KEPT:
+            self.kept.append(answer)
+
+
+class SuspectGroups:
+    """The groups of suspects of one site, and some pages that show its frame."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._suspects: OrderedDict[int, Suspects] = OrderedDict()  # the latest at the end
+        self._marked: dict[tuple[int, TextBlock], Suspects] = {}  # by kind and some of their text
+        self._texts: dict[int, Blocks] = {}  # what `elsewhere` has found
+        self._others: deque[AnsweredPage] = deque(maxlen=_OTHERS)  # of many kinds
+
+    def of_kind(self, kind: int) -> Iterator[Suspects]:
+        """Yield the groups of a kind."""
+        return (one for one in self._suspects.values() if one.first.kind == kind)
+
+    def remember(self, answer: AnsweredPage, number: int) -> None:
+        """Keep some pages of many kinds, to know the frame of the site; of late ones, a few."""
+        is_turn = len(self._others) < _OTHERS or number % _EVERY == 0
+        if is_turn and all(one.kind != answer.kind for one in self._others):
+            self._others.append(answer)
+            self._texts.clear()
+
+    def group_of(self, answer: AnsweredPage) -> Suspects | None:
+        """Return the group that shares some text of its own with a page; add it where it is new.
+
+        Text that pages share is found by the smallest and the largest of its hashes, which they
+        are likely to have in common (Broder 1997).
+        """
+        if not SMALLEST <= len(answer.encoded) <= _LARGEST:
+            return None
+        elsewhere = self.elsewhere(answer.kind)
+        own = answer.blocks - elsewhere
+        # Tokens and clocks make a part of little text.
+        ranked = [min(own), max(own)] if len(own) > _FEW else sorted(own)
+        marks = list(dict.fromkeys(ranked[:2] + ranked[-2:]))
+        for mark in marks:
+            found = self._marked.get((answer.kind, mark))
+            if found is not None and found.has_room_for(answer, elsewhere):
+                self._suspects.move_to_end(id(found))
+                return found
+        if not marks:
+            return None
+        found = Suspects(answer, tuple((answer.kind, mark) for mark in marks))
+        self._suspects[id(found)] = found
+        self._marked |= dict.fromkeys(found.marks, found)
+        if len(self._suspects) > _SUSPECTED:
+            self.drop(next(iter(self._suspects.values())))
+        return found
+
+    def drop(self, found: Suspects) -> None:
+        """Forget a group of suspects."""
+        self._suspects.pop(id(found), None)
+        for mark in found.marks:
+            if self._marked.get(mark) is found:
+                del self._marked[mark]
+
+    def other_than(self, found: Suspects) -> AnsweredPage | None:
+        """Return a page of another kind; None if there was none."""
+        kind = found.first.kind
+        return next((one for one in reversed(self._others) if one.kind != kind), None)
+
+    def elsewhere(self, kind: int) -> Blocks:
+        """Return the text of some pages that are not of a kind."""
+        if all(one.kind != kind for one in self._others):
+            kind = 0  # the same text for all such kinds
+        if (found := self._texts.get(kind)) is None:
+            others = [one.blocks for one in self._others if one.kind != kind]
+            found = self._texts[kind] = frozenset[TextBlock]().union(*others)
+        return found
+
+
+def places(blocks: Blocks) -> frozenset[int]:
+    """Return the places of blocks."""
+    return frozenset(map(place_of, blocks))
+
+
+def path_of(answer: AnsweredPage) -> str:
+    """Return the path of a page, without what learned rules may change."""
+    return loose_path(Parts.of(answer.url).path)
