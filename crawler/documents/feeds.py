@@ -198,14 +198,13 @@ def read(body: bytes, content_type: str | None, url: str) -> Document:
         listed = reader.feed(text.encode("utf-8", "replace"), last=True)
     except OSError:
         listed = reader.take()
-    readable = (one for one in listed if one.is_whole)
-    links = dict.fromkeys(_resolved(one.reference, one.base) for one in readable)
+    links: dict[str, float | None] = {}  # with their dates
+    for one in listed:
+        if one.is_whole:
+            link = _resolved(one.reference, one.base)
+            links[link] = links.get(link) if one.changed_at is None else one.changed_at
     unreadable = tuple(one.reference.replace(UNKNOWN, "&") for one in listed if not one.is_whole)
-    dates = {
-        _resolved(one.reference, one.base): one.changed_at
-        for one in listed
-        if one.is_whole and one.changed_at is not None
-    }
+    dates = {link: at for link, at in links.items() if at is not None}
     return Document(url, tuple(links), (), None, None, unreadable=unreadable, dates=dates)
 
 

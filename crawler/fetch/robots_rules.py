@@ -6,7 +6,7 @@ RFC. To read a file, and to judge a URL by it, takes linear time, whatever the f
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts, percent
@@ -28,8 +28,8 @@ _LINE = re.compile(
 )
 _AGENT, _ALLOW, _DISALLOW, _DELAY, _SITEMAP = "uadcs"
 _SIGNAL, _USAGE = "le"  # the last letters of theirs
-_NEVER_ENDING = frozenset({_SITEMAP, _SIGNAL, _USAGE})  # they end no list of names for a delay
 _ABOUT_USE = {_SIGNAL: "content-signal", _USAGE: "content-usage"}
+_FIELDS = frozenset({_ALLOW, _DISALLOW, _DELAY, _SITEMAP, *_ABOUT_USE})  # of groups
 _TOKEN = re.compile(r"[A-Za-z_-]++|\*(?!\S)")  # section 2.2.1: the characters of a product token
 _ALL = "*"
 # Before a comparison, all but unreserved and reserved characters are encoded (section 2.2.2), and
@@ -248,15 +248,8 @@ def _rules_for(token: str, lines: list[_Line]) -> Iterator[_Line]:
 
     "Parsing of other records MUST NOT interfere" with that (section 2.2.4).
     """
-    applies, reads_names = False, False
-    for line in lines:
-        if line.field == _AGENT:
-            applies = (applies and reads_names) or _token(line.value) == token
-            reads_names = True
-        elif line.field in {_ALLOW, _DISALLOW}:
-            reads_names = False
-            if applies:
-                yield line
+    rules = frozenset({_ALLOW, _DISALLOW})
+    return (line for line in _lines_for(token, lines, ends=rules) if line.field in rules)
 
 
 def _delays_for(token: str, lines: list[_Line]) -> Iterator[float]:
@@ -264,28 +257,39 @@ def _delays_for(token: str, lines: list[_Line]) -> Iterator[float]:
 
     The RFC has no Crawl-delay. One between user-agent lines is meant for those above it.
     """
-    applies, reads_names = False, False
-    for field, value, _at in lines:
-        if field == _AGENT:
-            applies = (applies and reads_names) or _token(value) == token
-            reads_names = True
-        elif field not in _NEVER_ENDING:
-            reads_names = False
-            if applies and field == _DELAY and (delay := _seconds(value)) is not None:
-                yield delay
+    for line in _lines_for(token, lines, ends=_FIELDS - {_SITEMAP, *_ABOUT_USE}):
+        if line.field == _DELAY and (delay := _seconds(line.value)) is not None:
+            yield delay
 
 
 def _uses_for(token: str, lines: list[_Line]) -> Iterator[tuple[str, str]]:
     """Yield the fields about use for a token, by name and value; those before all groups count."""
-    applies, reads_names = True, False
-    for field, value, _at in lines:
-        if field == _AGENT:
-            applies = (applies and reads_names) or _token(value) == token
+    for line in _lines_for(token, lines, ends=_FIELDS - {_SITEMAP}, before=True):
+        if line.field in _ABOUT_USE:
+            yield _ABOUT_USE[line.field], line.value
+
+
+def _lines_for(
+    token: str, lines: list[_Line], ends: Collection[str], *, before: bool = False
+) -> Iterator[_Line]:
+    """Yield the lines of the groups for a token, but for those that name crawlers.
+
+    Args:
+        token: the token.
+        lines: of the file.
+        ends: the fields after which a further user-agent line begins a group.
+        before: True if lines before all groups count, too.
+    """
+    applies, reads_names = before, False
+    for line in lines:
+        if line.field == _AGENT:
+            applies = (applies and reads_names) or _token(line.value) == token
             reads_names = True
-        elif field != _SITEMAP:
+            continue
+        if line.field in ends:
             reads_names = False
-            if applies and field in _ABOUT_USE:
-                yield _ABOUT_USE[field], value
+        if applies:
+            yield line
 
 
 def _token(name: str) -> str:

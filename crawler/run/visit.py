@@ -132,9 +132,13 @@ class Visitor:
 
     def _is_reserved(self, url: str) -> bool:
         """Return True if robots.txt reserves a use for which this crawl is made."""
-        said = self._robots.uses(url) if self._purpose else ()
-        statements = [usage.UseStatement("robots.txt", *one) for one in said]
-        return not self._purpose.isdisjoint(usage.reserved(statements))
+        if not self._purpose:
+            return False
+        return not self._purpose.isdisjoint(usage.reserved(self._said_by_robots(url)))
+
+    def _said_by_robots(self, url: str) -> list[usage.UseStatement]:
+        """Return what robots.txt says about the use of a page."""
+        return [usage.UseStatement("robots.txt", *one) for one in self._robots.uses(url)]
 
     def _with_sitemaps(self, outcome: Outcome) -> Outcome:
         """Add the sitemaps that robots.txt names to the links, once for each origin."""
@@ -303,9 +307,7 @@ class Visitor:
 
     def _use_of(self, response: Response, document: Document | None) -> list[usage.UseStatement]:
         """Return what a page's site says about its use."""
-        statements = [
-            usage.UseStatement("robots.txt", *one) for one in self._robots.uses(response.url)
-        ]
+        statements = self._said_by_robots(response.url)
         statements += usage.in_headers(response.headers, self._token)
         if document is not None:
             statements += [usage.UseStatement("meta", *one) for one in document.use]

@@ -1,11 +1,12 @@
 """Requeueing: known URLs that go back to the queue, and reviews of what limits hold."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
 
 from canonry.storage.rows.urls import GIVEN
 from canonry.storage.sql import counts, transitions
+from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 
@@ -52,6 +53,21 @@ def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:
     )
     transitions.count(connection, moved)
     return sum(moved.values())
+
+
+def queue_ids_again(
+    connection: Connection, url_ids: Sequence[int], *which: ColumnElement[bool]
+) -> int:
+    """Put those of some URLs back in the queue that meet conditions; return how many.
+
+    Args:
+        connection: in a writing transaction.
+        url_ids: of any number of URLs.
+        which: conditions, as for `queue_again`.
+    """
+    return sum(
+        queue_again(connection, and_(urls.c.id.in_(some), *which)) for some in chunks(url_ids)
+    )
 
 
 def review(

@@ -190,11 +190,7 @@ def _due(first: float) -> ColumnElement[float]:
 
 def bring_forward(connection: Connection, url_ids: Collection[int]) -> int:
     """Put those of some URLs that are fetched back in the queue; return how many."""
-    is_fetched = urls.c.state == State.FETCHED
-    return sum(
-        requeueing.queue_again(connection, is_fetched & urls.c.id.in_(part))
-        for part in chunks(sorted(url_ids))
-    )
+    return requeueing.queue_ids_again(connection, sorted(url_ids), urls.c.state == State.FETCHED)
 
 
 def number_due(connection: Connection, now: float) -> int | None:

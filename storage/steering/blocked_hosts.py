@@ -6,12 +6,11 @@ the queued URLs takes several steps. If they are interrupted, a later crawl or c
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, and_, select, text, update
+from sqlalchemy import Connection, select, text, update
 
 from canonry.storage.records import HOST_BLOCKED
-from canonry.storage.rows.requeueing import queue_again
+from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.transitions import QUEUED, Transition
@@ -71,8 +70,8 @@ def unblock_those_for_now(connection: Connection) -> int:
     released = 0
     for host_id in found.all():
         _mark(connection, host_id, blocked=0)
-        here = urls.c.host_id == host_id, urls.c.state == State.HELD
-        released += queue_again(connection, and_(*here, urls.c.reason == HOST_BLOCKED))
+        while some := _release(connection, host_id):
+            released += some
     return released
 
 
@@ -138,4 +137,4 @@ def _release(connection: Connection, host_id: int) -> int:
         urls.c.host_id == host_id,
     )
     found = list(connection.scalars(held.limit(STEP)))
-    return sum(queue_again(connection, urls.c.id.in_(part)) for part in chunks(found))
+    return queue_ids_again(connection, found)

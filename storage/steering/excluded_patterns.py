@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, Connection, Select, select, text, tuple_
 
 from canonry.storage.records import PATTERN_EXCLUDED
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
-from canonry.storage.rows.requeueing import queue_again
+from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import chunks, next_id, upsert
+from canonry.storage.sql.bulk import next_id, upsert
 from canonry.storage.sql.schema import State, budgets, hosts, queue_order, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.steering.short_steps import STEP, ShortSteps
@@ -153,8 +153,7 @@ class _Pass:
         self._changed += len(wanted)
         if self._mark == INCLUDING:
             self._after = (rows[-1].id,)
-            parts = chunks([row.id for row in wanted])
-            return sum(queue_again(connection, urls.c.id.in_(part)) for part in parts)
+            return queue_ids_again(connection, [row.id for row in wanted])
         last = rows[-1]
         in_order = connection.dialect.name != "postgresql"
         self._after = (last.priority, last.depth, last.id) if in_order else (last.id,)

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
-from canonry.storage.rows.requeueing import queue_again
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering.short_steps import STEP, ShortSteps
@@ -76,4 +75,4 @@ class _Pass:
             return None
         self._after = found[-1].id
         url_ids = [one.id for one in found if not one.blocked and not self._keeps(one.url)]
-        return sum(queue_again(connection, urls.c.id.in_(part)) for part in chunks(url_ids))
+        return queue_ids_again(connection, url_ids)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, and_, func, or_, update
 
 from canonry.storage.rows import pages
-from canonry.storage.rows.requeueing import queue_again
+from canonry.storage.rows.requeueing import queue_again, queue_ids_again
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import change_rows, chunks, rows_of
+from canonry.storage.sql.bulk import change_rows, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, StateReason, Transition, state_reason
 
@@ -56,10 +56,7 @@ def pause_hosts(connection: Connection, names: Sequence[str], until: float, now:
 def ask_again(connection: Connection, url_ids: Sequence[int]) -> int:
     """Put URLs back in the queue, without the page that a wall gave for them; return how many."""
     pages.remove(connection, url_ids)
-    settled = urls.c.state != State.QUEUED
-    return sum(
-        queue_again(connection, and_(settled, urls.c.id.in_(some))) for some in chunks(url_ids)
-    )
+    return queue_ids_again(connection, url_ids, urls.c.state != State.QUEUED)
 
 
 def ask_all_again(connection: Connection, now: float) -> int:

@@ -11,7 +11,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import State
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.rows.redirect_chains import ChainEnd, chains
-from canonry.storage.rows.requeueing import queue_again
+from canonry.storage.rows.requeueing import queue_again, queue_ids_again
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import jobs, url_rows, urls
@@ -76,8 +76,7 @@ def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
             again.add(end.url_id)
     for part in chunks(sorted(held)):
         connection.execute(update(url_rows).where(url_rows.c.id.in_(part)).values(depth=0, hops=0))
-    for part in chunks(sorted(again | held)):
-        queue_again(connection, urls.c.id.in_(part))
+    queue_ids_again(connection, sorted(again | held))
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
     unreached = [reason for reason in reasons if is_unreached(reason)]
     if unreached:
