@@ -2,7 +2,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Set, all packages are those of locks/, each with its hash: make test LOCKED=1.
+LOCKED ?=
+
 READY := $(VENV)/.ready
+SMALL := $(VENV)/.ready$(if $(LOCKED),,-small)
+SOURCES := pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
+    crawler/learn/text/_blocks.c crawler/batch/_key_set.c crawler/documents/_tags.c
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 # What the tests use; "make test-adapters" has the other extras, which are large.
 EXTRAS := all,duckdb,pandas,polars,scrapy,spark
@@ -11,23 +17,25 @@ WORKERS = $$($(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 1) + 3))")
 # Where this is set, each process of each test compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Set, all packages are those of locks/, each with its hash: make test LOCKED=1.
-LOCKED ?=
 HASHED := --require-hashes --requirement
 # "make lock UPGRADE=--upgrade" takes the newest releases; else pins stay where they fit.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(UPGRADE) \
     --generate-hashes --no-emit-index-url --no-header --no-annotate
 
+# What make test-small runs: all, if it is empty.
+TESTS ?=
+
 # What make mutants changes, and how often.
 ROOMS ?= canon
 SAMPLE ?= 200
 
-.PHONY: demo test test-fast test-plain test-frontier test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-small test-plain test-frontier test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
 	@echo "make test            run the whole test suite"
 	@echo "make test-fast       run the tests that need no database server and no other process"
+	@echo "make test-small      run most of those, with 200 MB to install; TESTS=tests/canon takes some"
 	@echo "make test-plain      run the tests of the library and of dedup without the compiled kernels"
 	@echo "make test-frontier   run the tests of the frontier, with an engine in Java if Maven is there"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
@@ -46,24 +54,34 @@ help:
 	@echo "make screenshots     take the pictures of the live page for the docs"
 	@echo "make bench           measure against other libraries"
 
-$(READY): pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
-    crawler/learn/text/_blocks.c crawler/batch/_key_set.c crawler/documents/_tags.c
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.12"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
+	@$(PYTHON) -m venv $(VENV) \
 	    || { echo "the venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+ifndef LOCKED
+	$(BIN)/$(INSTALL) 'pip>=25.1'  # knows dependency groups
+
+# The command, and enough for most of the tests.
+$(SMALL): $(SOURCES) | $(BIN)/python
+	$(BIN)/$(INSTALL) --editable '.[crawl]' --group test-small
+	@$(BIN)/canonry --version  # says whether the kernels are compiled; pip hides it
+	@touch $@
+endif
+
+$(READY): $(SOURCES) | $(BIN)/python
+	@echo "Installing what the tests and checks use: 2.2 GB in $(VENV), some minutes (make test-small needs a tenth)"
 ifdef LOCKED
 	$(BIN)/$(INSTALL) $(HASHED) locks/backend.txt
 	$(BIN)/$(INSTALL) --no-build-isolation $(HASHED) locks/tests.txt
 	$(BIN)/$(INSTALL) --no-deps --no-build-isolation --editable .
 else
-	$(BIN)/$(INSTALL) 'pip>=25.1'  # knows dependency groups
 	$(BIN)/$(INSTALL) --editable '.[$(EXTRAS)]' --group test --group check
 endif
-	@$(BIN)/canonry --version  # says whether the kernels are compiled; pip hides it
-	@touch $@
+	@$(BIN)/canonry --version
+	@touch $(VENV)/.ready-small $@
 
-demo: $(READY)
+demo: $(SMALL)
 	@$(BIN)/canonry demo --keep build/demo
 	@echo "(the command is $(BIN)/canonry)"
 
@@ -71,9 +89,15 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Without a database server, Java, a browser or other processes, and with fewer examples for each law.
+FAST := --dist worksteal --hypothesis-profile=fast \
+    -m "not (browser or postgresql or spark or processes or kills or slow)"
+
 test-fast: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
-	    --hypothesis-profile=fast -m "not (browser or postgresql or spark or processes or kills or slow)"
+	$(BIN)/python -m pytest -n $(WORKERS) $(FAST)
+
+# Those of the fast tests that need no packages beside the command's: most of them.
+test-small: $(SMALL)
+	$(BIN)/python -m pytest -n $(WORKERS) $(FAST) $(TESTS)
 
 # A part of the tests, without a compiler: from a copy, since the kernels are beside their sources.
 test-plain: $(READY)
@@ -83,8 +107,7 @@ test-plain: $(READY)
 	echo "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	    > "$$(echo build/plain/venv/lib/python*/site-packages)/tested.pth"
 	CC=false build/plain/venv/bin/python -m pip install --quiet --no-deps --editable build/plain
-	cd build/plain && venv/bin/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile=fast \
-	    -m "not (browser or postgresql or spark or processes or kills or slow)" \
+	cd build/plain && venv/bin/python -m pytest -n $(WORKERS) $(FAST) \
 	    tests/canon tests/crawler/batch tests/crawler/files tests/crawler/cli/dedup
 	rm -rf build/plain
 

@@ -8,6 +8,11 @@ import sys
 from types import FrameType
 
 _INTERRUPTED = b"canonry: interrupted; run the same command to start again\n"
+_LIBRARY_ALONE = """\
+canonry: only the library is installed. In a checkout of Canonry:
+  pip install '.[crawl]'   for all commands
+  pip install '.[dedup]'   for those without a store: canon, dedup, explain, extract, keys, policy
+"""
 
 
 def main() -> None:
@@ -19,7 +24,13 @@ def main() -> None:
     # default thresholds, the garbage collector takes a third of the time of a dedup.
     gc.set_threshold(200_000, 50, 100)
     atexit.register(gc.freeze)  # else Python's end looks through all that was imported
-    from canonry.crawler.cli.commands import main as run  # noqa: PLC0415 - takes a while
+    try:
+        from canonry.crawler.cli.commands import main as run  # noqa: PLC0415 - takes a while
+    except ModuleNotFoundError as error:
+        if error.name != "click":
+            raise
+        sys.stderr.write(_LIBRARY_ALONE)
+        sys.exit(2)  # as in canonry.crawler.cli.exit_codes
 
     if ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)

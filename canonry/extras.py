@@ -1,13 +1,20 @@
 """The extras of the distribution: what needs them, and how to install them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 # The packages of each extra, by the names under which they are imported.
 PACKAGES = {
     "arrow": ("pyarrow",),
+    "crawl": (
+        *("aiohttp", "aiohttp_sse", "alembic", "bitarray", "brotli", "jinja2", "multidict"),
+        *("pybloom_live", "sqlalchemy", "yarl"),
+    ),
     "crawl4ai": ("crawl4ai",),
     "crawlee": ("crawlee",),
     "datatrove": ("datatrove",),
+    "dedup": ("click", "numpy", "rich", "warcio", "webencodings"),
     "duckdb": ("pyarrow", "duckdb"),
     "frontier": ("grpc", "google.protobuf"),
     "gs": ("fsspec", "gcsfs"),
@@ -21,8 +28,6 @@ PACKAGES = {
     "sail": ("pyarrow", "pandas", "grpc", "pyspark", "pysail"),
     "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
-    "warc": ("warcio",),
-    "web": ("aiohttp_sse", "jinja2"),
     "yaml": ("yaml",),
 }
 
@@ -45,9 +50,32 @@ def require(extra: str, feature: str) -> None:
         try:
             import_module(package)
         except ImportError:
-            # Canonry is not on PyPI, where anybody could take its name. So the hint names the
-            # checkout.
-            raise MissingExtraError(
-                f"{feature} needs {package}; in a checkout of Canonry: pip install '.[{extra}]'",
-                name=package,
-            ) from None
+            raise _error(extra, package, feature) from None
+
+
+@contextmanager
+def naming_extra(feature: str) -> Iterator[None]:
+    """Say which extra of the command has a module that a block imports.
+
+    Args:
+        feature: what needs the module, for the message: ``canonry crawl``.
+
+    Raises:
+        MissingExtraError: if a module is missing that an extra of the command has.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        for extra in ("dedup", "crawl"):
+            if package in PACKAGES[extra]:
+                raise _error(extra, package, feature) from None
+        raise
+
+
+def _error(extra: str, package: str, feature: str) -> MissingExtraError:
+    # Canonry is not on PyPI, where anybody could take its name. So the hint names the checkout.
+    return MissingExtraError(
+        f"{feature} needs {package}; in a checkout of Canonry: pip install '.[{extra}]'",
+        name=package,
+    )

@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from functools import cache
+from importlib.util import find_spec
+from shutil import rmtree
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -120,7 +122,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a test for what is missing, where all tests have to run.
 
     The time limit of a test stands still meanwhile: if it ended a report, the whole run would end.
@@ -128,6 +132,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     left = signal.setitimer(signal.ITIMER_REAL, 0)
     report = yield
     signal.setitimer(signal.ITIMER_REAL, *left)
+    _excuse(report, call)
     _insist(report)
     return report
 
@@ -136,8 +141,22 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Do the same for whole files."""
     report = yield
+    _excuse(report, getattr(report, "call", None))
     _insist(report)
     return report
+
+
+def _excuse(
+    report: pytest.TestReport | pytest.CollectReport, call: pytest.CallInfo[Any] | None
+) -> None:
+    """Make a skip of what failed for want of a package, as after "make test-small"."""
+    error = call.excinfo.value if call is not None and call.excinfo else None
+    while error is not None and not isinstance(error, ImportError):
+        error = error.__cause__
+    package = (error.name or "").partition(".")[0] if error is not None else ""
+    if report.failed and package and package != "canonry" and find_spec(package) is None:
+        report.outcome = "skipped"
+        report.longrepr = (report.nodeid.partition("::")[0], 0, f"{_MISSING}{package}")
 
 
 def _insist(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -170,8 +189,10 @@ def database(
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run one PostgreSQL for all tests that need it."""
-    with databases.server(tmp_path_factory.mktemp("postgresql")) as uri:
+    folder = tmp_path_factory.mktemp("postgresql")
+    with databases.server(folder) as uri:
         yield uri
+    rmtree(folder, ignore_errors=True)  # a failure of any test would keep it: 800 MB
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def main() -> int:
         for command in (
             [sys.executable, "-m", "venv", str(folder)],
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *_TOOLS,
-             *peer.more, "--editable", str(ROOT), peer.release],
+             *peer.more, "--editable", f"{ROOT}[crawl]", peer.release],
             [python, "-m", "pytest", "-q", *peer.options, peer.tests],
         ):  # fmt: skip
             if subprocess.run(command, cwd=ROOT, check=False).returncode:

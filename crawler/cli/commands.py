@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from canonry import __version__
+from canonry import __version__, extras
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler.cli.described import DescribedGroup, write_examples
-from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED
+from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED, USAGE
 
 
 class Listed(NamedTuple):
@@ -114,10 +114,15 @@ class LazyGroup(DescribedGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a subcommand; return None if there is none of that name."""
+        """Import a subcommand; return None if there is none of that name.
+
+        Raises:
+            MissingExtraError: if the command needs an extra that is not installed.
+        """
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"canonry.crawler.cli.{COMMANDS[cmd_name].module}")
+        with extras.naming_extra(f"canonry {cmd_name}"):
+            module = import_module(f"canonry.crawler.cli.{COMMANDS[cmd_name].module}")
         command: click.Command = getattr(module, cmd_name)
         return command
 
@@ -136,6 +141,9 @@ class LazyGroup(DescribedGroup):
         """Run the command; a help that cannot be written ends as results do."""
         try:
             return super().main(*args, **more)
+        except extras.MissingExtraError as error:
+            click.echo(f"canonry: {error}", err=True)
+            sys.exit(USAGE)
         except OSError as error:
             click.echo(f"canonry: {error.strerror or error}", err=True)
             sys.exit(FAILED)

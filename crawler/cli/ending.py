@@ -20,7 +20,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.compression import naming_file
 from canonry.crawler.settings import SettingsError
-from canonry.extras import MissingExtraError
+from canonry.extras import MissingExtraError, naming_extra
 from canonry.storage import StoreError, StoreURLError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})  # files are named where written
@@ -51,7 +51,8 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
 def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) -> int:
     """Run a command, print its errors, and return its exit code."""
     try:
-        code = command(*args, **kwargs)
+        with naming_extra("a store"):  # all that a command of the extra dedup may lack
+            code = command(*args, **kwargs)
         with naming_file("<stdout>"):
             sys.stdout.flush()  # what cannot be written is told here, not when Python ends
     except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:

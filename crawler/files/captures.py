@@ -10,7 +10,6 @@ import msgspec
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import warc_records
 from canonry.crawler.files.record_formats import opened_parquet
-from canonry.extras import require
 
 _LARGEST = 1 << 23  # bytes of a body that are read; of a larger one only the digest counts
 _INDEX = ("url", "fetch_status", "content_digest", "fetch_redirect")  # columns of an index
@@ -72,12 +71,10 @@ def read_warc(file: IO[bytes]) -> Iterator[Capture]:
         file: WARC, plain or gzip by record. Where it cannot seek, it ends at a broken record.
 
     Raises:
-        MissingExtraError: if warcio is not installed.
         OSError: if the file ends at a broken record.
     """
-    require("warc", "WARC")
-    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - optional
-    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - optional
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - only for WARC
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415 - only for WARC
 
     number = 0
     fault: Exception | None

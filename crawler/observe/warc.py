@@ -26,7 +26,6 @@ from canonry.crawler.observe.exchange_records import (
     records_of,
 )
 from canonry.crawler.settings import SettingsError
-from canonry.extras import require
 from canonry.storage import StoreError
 
 _SPECIFICATION = "https://iipc.github.io/warc-specifications/specifications/warc-format"
@@ -47,10 +46,8 @@ class WarcArchive:
             agent: the user agent, for the warcinfo record.
 
         Raises:
-            MissingExtraError: if warcio is not installed.
             SettingsError: if the folder cannot be written.
         """
-        require("warc", "--warc")
         self._folder = Path(folder)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

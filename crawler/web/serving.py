@@ -12,7 +12,6 @@ from canonry.crawler.fetch.open_files import for_viewers
 from canonry.crawler.web.listening import Where, listening, on_thread
 from canonry.crawler.web.panel import LiveCrawl
 from canonry.crawler.web.safety import Safety, is_loopback, safety
-from canonry.extras import require
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -40,10 +39,8 @@ def serve(store: str, place: Place, notify: Callable[[str], None]) -> None:
         notify: receives sentences for people.
 
     Raises:
-        MissingExtraError: if the libraries of the page are not installed.
         SettingsError: if the port cannot be opened, or the token not be used.
     """
-    require("web", "the live page")
     demands = _demands(place)
 
     async def run() -> None:
@@ -70,12 +67,11 @@ def served(
         notify: receives sentences for people.
 
     Raises:
-        MissingExtraError, SettingsError: as `serve` does.
+        SettingsError: as `serve` does.
     """
     if place is None:
         yield
         return
-    require("web", "--serve")
     demands = _demands(place)
     with on_thread(partial(_application, store, demands, crawl), _where(place)) as port:
         _tell(_address(demands, port), place, notify)

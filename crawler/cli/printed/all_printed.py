@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import Any
 
-from canonry.crawler.cli.printed import file_json, row_json, rule_json, store_json
+from canonry.crawler.cli.printed import file_json, policy_json, row_json, rule_json, store_json
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
@@ -32,9 +32,9 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "patterns include": store_json.IncludedJSON,
         "patterns list": PatternListing,
         "patterns repeats": RepeatListing,
-        "policy check": rule_json.CheckedPoliciesJSON,
-        "policy list": rule_json.PoliciesJSON,
-        "policy show": rule_json.PolicyJSON,
+        "policy check": policy_json.CheckedPoliciesJSON,
+        "policy list": policy_json.PoliciesJSON,
+        "policy show": policy_json.PolicyJSON,
         "refused list": RefusalListing,
         "refused release": store_json.ReleasedJSON,
         "rules convert": rule_json.ConvertedJSON,

@@ -11,7 +11,7 @@ from canonry.canon.policies import differences, extended, preset, released
 from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import USAGE
-from canonry.crawler.cli.printed.rule_json import (
+from canonry.crawler.cli.printed.policy_json import (
     CheckedPoliciesJSON,
     CheckedPolicyJSON,
     DifferenceJSON,

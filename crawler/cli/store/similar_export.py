@@ -12,7 +12,6 @@ from canonry.crawler.files import inputs, tables
 from canonry.crawler.locations import is_remote, opened, version_of
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
-from canonry.extras import require
 from canonry.storage import StoreError
 from canonry.storage.reading import report
 
@@ -43,7 +42,6 @@ def warc_files(what: str, store: str, warc: Sequence[str], least: float | None) 
             option = "--warc" if warc else "--least"
             raise SettingsError(f"{option}: this is for similar pages, not for {what}")
         return []
-    require("warc", "export similar")
     files: list[str] = []
     for place in list(warc) or [_folder_of_last_crawl(store)]:
         found = inputs.expand([place])
