@@ -21,22 +21,49 @@ WHOLE = """
 import pytest
 pytest.importorskip("no_such_thing", reason="needs no_such_thing")
 """
+IMPORTING = """
+import no_such_package.part
+"""
+LAZY = """
+def test_that_imports_what_is_missing():
+    import no_such_package
+def test_that_imports_what_is_wrong():
+    from canonry import no_such_name
+"""
 
 
-@pytest.mark.parametrize("complete", ["", "1"])
-def test_what_is_missing_is_skipped_or_a_failure(tmp_path: Path, complete: str) -> None:
-    shutil.copy(TESTS / "conftest.py", tmp_path)
-    (tmp_path / "test_one.py").write_text(ONE, encoding="utf-8")
-    (tmp_path / "test_whole.py").write_text(WHOLE, encoding="utf-8")
+def run_tests(folder: Path, complete: str, **files: str) -> str:
+    """Run files of tests with the conftest of all tests; return what pytest says."""
+    shutil.copy(TESTS / "conftest.py", folder)
+    for name, text in files.items():
+        (folder / f"test_{name}.py").write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *OPTIONS, "--rootdir", str(tmp_path), str(tmp_path)],
+        [sys.executable, "-m", "pytest", *OPTIONS, "--rootdir", str(folder), str(folder)],
         env={**os.environ, "CANONRY_TEST_COMPLETE": complete, "PYTHONPATH": str(TESTS)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    said = done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("complete", ["", "1"])
+def test_a_package_that_is_missing_is_skipped_or_a_failure(tmp_path: Path, complete: str) -> None:
+    """A name that a module of our own has not is a failure in any run."""
+    said = run_tests(tmp_path, complete, importing=IMPORTING, lazy=LAZY)
+    if complete:
+        assert "2 failed, 1 error" in said
+        assert said.count("needs no_such_package; with CANONRY_TEST_COMPLETE") >= 2
+    else:
+        assert "1 failed, 2 skipped" in said
+        assert said.count(": needs no_such_package") == 2
+    assert "cannot import name 'no_such_name'" in said
+
+
+@pytest.mark.parametrize("complete", ["", "1"])
+def test_what_is_missing_is_skipped_or_a_failure(tmp_path: Path, complete: str) -> None:
+    said = run_tests(tmp_path, complete, one=ONE, whole=WHOLE)
     if complete:
         assert "1 failed, 1 skipped, 1 error" in said
         assert "needs a thing; with CANONRY_TEST_COMPLETE every test has to run" in said
