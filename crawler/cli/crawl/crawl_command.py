@@ -13,7 +13,7 @@ from canonry.crawler.cli.crawl.scope_command import (
     scope_option,
     seeds_option,
 )
-from canonry.crawler.cli.crawl.serve_command import serve_option, token_options, with_token
+from canonry.crawler.cli.crawl.serve_command import serve_option, viewer_options, with_viewers
 from canonry.crawler.cli.described import Grouped, described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
@@ -46,7 +46,7 @@ _GROUPS = {
     "Which way": ("proxy", "connect_to", "ca_file", "allow_private"),
     "What is the same": ("policy", "learn"),
     "What is kept": ("store", "warc", "log", "metrics"),
-    "What is shown": ("serve", "token", "token_file", "as_json", "quiet", "verbose", "help"),
+    "What is shown": ("serve", "token", "token_file", "names", "as_json", "quiet", "verbose", "help"),
     "Settings": ("config",),
 }
 
@@ -174,7 +174,7 @@ def _defaults() -> dict[str, str]:
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @serve_option
-@token_options
+@viewer_options
 @json_option
 @with_exit_code
 def crawl(
@@ -186,6 +186,7 @@ def crawl(
     serve: serving.Place | None,
     token: str | None,
     token_file: str | None,
+    names: tuple[str, ...],
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
@@ -199,7 +200,7 @@ def crawl(
     """
     if not seeds and not seed_lists:
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
-    serve = with_token(serve, token, token_file)
+    serve = with_viewers(serve, token, token_file, names)
     fetch = {key: flags.pop(key) for key in _OF_FETCH}
     for key in ("connect_to", "headers", "only_types"):
         fetch[key] = list(flags.pop(key)) or None
