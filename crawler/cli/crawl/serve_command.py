@@ -152,7 +152,7 @@ def serve(
 ) -> int:
     """Show a store as a live page: what was crawled, what was merged, and why.
 
-    [HOST:]PORT is where, as for 'canonry crawl --serve', or --host and --port are.
+    [HOST:]PORT says where, as for 'canonry crawl --serve'; --host and --port say the same.
 
     It works while a crawl writes to the store, and does not slow it. Every panel has its data as
     JSON. Ctrl-C ends the server, and leaves the crawl alone.

@@ -34,7 +34,11 @@ def test_viewers_need_the_token_that_was_given(
         for name, value in env.items():
             patch.setenv(name, value)
         to = ["--connect-to", f"::127.0.0.1:{raw.port}"]
-        for command in (["serve", "0"], ["serve", "--port", "0"], ["crawl", "http://a.example/", *to, "--serve=0"]):
+        for command in (
+            ["serve", "0"],
+            ["serve", "--port", "0"],
+            ["crawl", "http://a.example/", *to, "--serve=0"],
+        ):
             run = [sys.executable, "-m", "canonry", *command, *words]
             with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
                 assert process.stderr is not None
