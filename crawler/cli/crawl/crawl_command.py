@@ -227,22 +227,13 @@ def crawl(
     if before is None and not (seeds or seed_lists):
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
     serve = with_viewers(serve, token, token_file, names)
-    options = by_name({**flags, "config": config, "metrics": None})  # these are of one run
+    options = by_name({**flags, "config": config, "metrics": None})  # they are of one run
     kept = kept_options({} if before is None or forget_options else before.options, options)
     flags |= by_parameter(kept.values)
     config = flags.pop("config", config)
     if before is not None:
         _tell_what_is_kept(before, kept, is_limited="max-pages" in options)
-    fetch = {key: flags.pop(key) for key in _OF_FETCH}
-    for key in ("connect_to", "headers", "only_types"):
-        fetch[key] = list(flags.pop(key)) or None
-    for key in ("first", "include", "exclude", "purpose"):
-        flags[key] = list(flags[key]) or None
-    learn = {"enabled": flags.pop("learn")}
-    given = {"crawl": flags, "fetch": fetch, "learn": learn}
-    settings = load(config, given)
-    if not is_given(config, given, "crawl.policy"):
-        settings = _under_policy_of(store, settings)
+    settings = _settings_of(store, config, flags)
     read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
     read.append(settings.fetch.identity)
     check_distinct([("--log", settings.crawl.log or None)], [*read, file_of_store(store)])
@@ -300,6 +291,21 @@ def crawl(
     for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
+
+
+def _settings_of(store: str, config: str | None, flags: dict[str, Any]) -> Settings:
+    """Return the settings of a crawl, from its parameters."""
+    fetch = {key: flags.pop(key) for key in _OF_FETCH}
+    for key in ("connect_to", "headers", "only_types"):
+        fetch[key] = list(flags.pop(key)) or None
+    for key in ("first", "include", "exclude", "purpose"):
+        flags[key] = list(flags[key]) or None
+    learn = {"enabled": flags.pop("learn")}
+    given = {"crawl": flags, "fetch": fetch, "learn": learn}
+    settings = load(config, given)
+    return (
+        settings if is_given(config, given, "crawl.policy") else _under_policy_of(store, settings)
+    )
 
 
 def _tell_what_is_kept(before: Resumed, kept: Kept, *, is_limited: bool) -> None:
