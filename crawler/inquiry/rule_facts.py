@@ -1,5 +1,6 @@
 """Learned rules for people: their state and evidence, each pair of pages side by side."""
 
+from collections import Counter
 from collections.abc import Collection
 from itertools import islice
 
@@ -19,10 +20,12 @@ from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.host_urls import held_first, held_near
 from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
+from canonry.storage.steering import host_list
 from canonry.storage.timestamps import Moment, iso
 
 _COUNTED = 10_000  # rules of a state; beyond that, the answer is "or more"
-_LOOKED_AT = 20_000  # URLs on all hosts of a list together
+_LOOKED_AT = 5_000  # URLs on all hosts of a list together
+_HOST_COSTS = 10  # to look at a host takes as long as to look at so many URLs
 _ALL = 1 << 60
 _AT_ONCE = 5_000  # held URLs that rules are applied to in one call
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
@@ -50,7 +53,7 @@ class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
     agree: int  # pages, each with all of its names
     disagree: int
     spared: int  # URLs that are held now because of it, and so not fetched
-    or_more: bool  # not all URLs of its hosts were looked at, only 20,000 for the list
+    or_more: bool  # its hosts have more URLs than are looked at: `spared` is about right
     tests: int  # URLs that were fetched although it could hold them
     since: str | None  # when it entered its state
 
@@ -181,37 +184,48 @@ def count_spared(
     Args:
         connection: to a store.
         rules: in any state.
-        most: how many URLs are looked at, the first ones of each host.
+        most: how many URLs are looked at, of hosts that have fewer.
 
     Returns:
-        The ids of the rules that may hold more URLs.
+        The ids of the rules whose hosts have more; they keep the number that the crawl counted.
     """
-    for rule in rules:
-        rule.spared = 0
     acting = {rule.id: rule for rule in rules if rule.state in IN_FORCE}
+    for rule in rules:
+        if rule.id not in acting:
+            rule.spared = 0
     if not acting:
         return set()
+    if most < _ALL and not host_urls.has_index(connection):  # each look would read all URLs
+        return set(acting)
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
     sites = {rule.rewrite.host for rule in acting.values()}
     in_force = RulesInForce.around(connection, canonicalizer, *sites)
-    covered = {rule.id: in_force.hosts_of(connection, rule.rewrite) for rule in acting.values()}
-    hosts = set[str]().union(*covered.values())
-    share = most // len(hosts) + 1
-    cut = set()
-    for host in hosts:
-        looked_at, held = held_first(connection, host, share)
-        if looked_at == share:
+    has_many_hosts = host_list.number_of(connection) > most
+    wide = {rule.id for rule in acting.values() if rule.rewrite.subdomains and has_many_hosts}
+    covered = {
+        rule_id: in_force.hosts_of(connection, acting[rule_id].rewrite)
+        for rule_id in acting.keys() - wide
+    }
+    hosts = sorted(set[str]().union(*covered.values()))
+    cut = set(hosts[most // _HOST_COSTS :])
+    spared = Counter[str]()
+    for host in hosts[: most // _HOST_COSTS]:
+        looked_at, held = held_first(connection, host, most)
+        if looked_at == most:
             cut.add(host)
+            continue
+        most = max(most - looked_at - _HOST_COSTS, 1)
         while part := list(islice(held, _AT_ONCE)):
             rewritten_urls = in_force.rewrite_all_held([held_url.url for held_url in part])
             for held_url, rewritten in zip(part, rewritten_urls, strict=True):
                 # If no rule changes the URL, those that change its representative hold it.
                 has_rules = rewritten and rewritten.rules
                 change = rewritten if has_rules else in_force.rewrite_held(held_url.represented_by)
-                for rule_id in change.rules if change else ():
-                    if rule_id in acting:
-                        acting[rule_id].spared += 1
-    return {rule_id for rule_id, its_hosts in covered.items() if its_hosts & cut}
+                spared.update(change.rules if change else ())
+    unknown = wide | {rule_id for rule_id, its_hosts in covered.items() if its_hosts & cut}
+    for rule_id in acting.keys() - unknown:
+        acting[rule_id].spared = spared[rule_id]
+    return unknown
 
 
 def state_counts(connection: Connection) -> list[StateCount]:

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
@@ -86,6 +87,7 @@ async def crawl(
     settings: Settings,
     *,
     listed: Sequence[ListedSeed] = (),
+    options: Mapping[str, Any] = MappingProxyType({}),
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object] = lambda _crawl: None,
 ) -> CrawlResult:
@@ -98,6 +100,7 @@ async def crawl(
         store_url: a SQLAlchemy URL.
         settings: of the run.
         listed: further seeds, from lists. Those that cannot be used are reported and left out.
+        options: for a crawl that resumes this one, without secrets.
         notify: receives sentences for people.
         watch: receives the running crawl, to show its progress. A task that it returns is
             cancelled when the crawl ends.
@@ -109,7 +112,13 @@ async def crawl(
     while True:
         try:
             return await _crawl(
-                seeds, store_url, settings, listed=listed, notify=notify, watch=watch
+                seeds,
+                store_url,
+                settings,
+                listed=listed,
+                options=options,
+                notify=notify,
+                watch=watch,
             )
         except StoreRewoundError as error:
             notify(f"canonry: {error}. This crawl begins again from there.")
@@ -121,6 +130,7 @@ async def _crawl(
     settings: Settings,
     *,
     listed: Sequence[ListedSeed],
+    options: Mapping[str, Any],
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object],
 ) -> CrawlResult:
@@ -165,7 +175,7 @@ async def _crawl(
         with store.transaction() as connection:
             limit_cache(connection, _STORE_CACHE_KIB)
             seed_results.try_again(connection, url_ids)
-        number = store.begin_job("crawl", signed(job, worker), time.time())
+        number = store.begin_job("crawl", signed(job, worker, options), time.time())
         try:
             async with client:
                 run = _build(opened, client, turns, clock, url_filter, settings, worker)

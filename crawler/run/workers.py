@@ -3,10 +3,11 @@
 import asyncio
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.observe.progress import Progress, total
@@ -30,6 +31,7 @@ def crawl(
     settings: Settings,
     *,
     listed: Sequence[ListedSeed] = (),
+    options: Mapping[str, Any] = MappingProxyType({}),
     notify: Callable[[str], None],
     update: Callable[[Progress], None],
 ) -> wiring.CrawlResult:
@@ -43,6 +45,7 @@ def crawl(
         store: a SQLAlchemy URL.
         settings: of the run.
         listed: further seeds, from lists.
+        options: for a crawl that resumes this one, without secrets.
         notify: receives sentences for people.
         update: receives the progress twice a second.
 
@@ -51,9 +54,12 @@ def crawl(
     """
     if settings.crawl.workers == 1:
         watch = _watching(update)
-        run = wiring.crawl(seeds, store, settings, listed=listed, notify=notify, watch=watch)
+        run = wiring.crawl(
+            seeds, store, settings, listed=listed, options=options, notify=notify, watch=watch
+        )
         return asyncio.run(run)
-    return _Workers(_Plan(tuple(seeds), store, settings, tuple(listed)), notify, update).run()
+    plan = _Plan(tuple(seeds), store, settings, tuple(listed), dict(options))
+    return _Workers(plan, notify, update).run()
 
 
 def _watching(update: Callable[[Progress], None]) -> Callable[[Crawl], asyncio.Task[None]]:
@@ -77,6 +83,7 @@ class _Plan(NamedTuple):
     store: str
     settings: Settings
     listed: tuple[ListedSeed, ...]
+    options: dict[str, Any]
 
 
 class _Workers:
@@ -189,8 +196,10 @@ def _work(plan: _Plan, pipe: Connection) -> None:
         return _watching(send)(run)
 
     try:
-        seeds, store, settings, listed = plan
-        run = wiring.crawl(seeds, store, settings, listed=listed, notify=notify, watch=watch)
+        seeds, store, settings, listed, options = plan
+        run = wiring.crawl(
+            seeds, store, settings, listed=listed, options=options, notify=notify, watch=watch
+        )
         result = asyncio.run(run)
     except Exception as error:  # noqa: BLE001 - the first process raises it
         with suppress(OSError):

@@ -5,6 +5,12 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from canonry.crawler.cli.crawl.kept_options import (
+    Kept,
+    by_name,
+    by_parameter,
+    kept_options,
+)
 from canonry.crawler.cli.crawl.scope_command import (
     config_option,
     exclude_option,
@@ -13,7 +19,7 @@ from canonry.crawler.cli.crawl.scope_command import (
     scope_option,
     seeds_option,
 )
-from canonry.crawler.cli.crawl.serve_command import serve_option, token_options, with_token
+from canonry.crawler.cli.crawl.serve_command import serve_option, viewer_options, with_viewers
 from canonry.crawler.cli.described import Grouped, described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
@@ -26,6 +32,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import bodies, workers
+from canonry.crawler.run.job.resumption import Resumed, resumed, without_secrets
 from canonry.crawler.settings import Settings, is_given, load, sources
 from canonry.crawler.web import listening, serving
 from canonry.crawler.web.panel import LiveCrawl
@@ -46,8 +53,17 @@ _GROUPS = {
     "Which way": ("proxy", "connect_to", "ca_file", "allow_private"),
     "What is the same": ("policy", "learn"),
     "What is kept": ("store", "warc", "log", "metrics"),
-    "What is shown": ("serve", "token", "token_file", "as_json", "quiet", "verbose", "help"),
-    "Settings": ("config",),
+    "What is shown": (
+        "serve",
+        "token",
+        "token_file",
+        "names",
+        "as_json",
+        "quiet",
+        "verbose",
+        "help",
+    ),
+    "Settings": ("config", "forget_options"),
 }
 
 
@@ -153,7 +169,9 @@ def _defaults() -> dict[str, str]:
 @click.option(
     "--workers", type=int, metavar="N", help="Processes that share the store.  [default: 1]"
 )
-@click.option("--allow-private", is_flag=True, default=None, help="Allow non-public IP addresses.")
+@click.option(
+    "--allow-private/--no-allow-private", default=None, help="Allow non-public IP addresses."
+)
 @click.option(
     "--connect-to",
     multiple=True,
@@ -173,8 +191,13 @@ def _defaults() -> dict[str, str]:
 @click.option("--warc", metavar="DIR", help="Archive requests and responses as WARC files in DIR.")
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
+@click.option(
+    "--forget-options",
+    is_flag=True,
+    help="Keep no options of the crawl that this one resumes.",
+)
 @serve_option
-@token_options
+@viewer_options
 @json_option
 @with_exit_code
 def crawl(
@@ -186,7 +209,9 @@ def crawl(
     serve: serving.Place | None,
     token: str | None,
     token_file: str | None,
+    names: tuple[str, ...],
     as_json: bool,
+    forget_options: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
     """Crawl from the seed URLs, and report which links were merged.
@@ -194,28 +219,29 @@ def crawl(
     Options override the environment and the settings file; config/canonry.toml lists all settings
     with their defaults.
 
-    To resume, run the same command again. Ctrl-C stops the crawl after the requests in flight; a
-    second Ctrl-C stops it at once.
+    To resume, run the same command again, or one with the --store alone: a crawl keeps the options
+    of the one that it resumes, and names them. Ctrl-C stops the crawl after the requests in flight;
+    a second Ctrl-C stops it at once.
     """
-    if not seeds and not seed_lists:
+    before = resumed(store, with_seeds=not (seeds or seed_lists))
+    if before is None and not (seeds or seed_lists):
         raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
-    serve = with_token(serve, token, token_file)
-    fetch = {key: flags.pop(key) for key in _OF_FETCH}
-    for key in ("connect_to", "headers", "only_types"):
-        fetch[key] = list(flags.pop(key)) or None
-    for key in ("first", "include", "exclude", "purpose"):
-        flags[key] = list(flags[key]) or None
-    learn = {"enabled": flags.pop("learn")}
-    given = {"crawl": flags, "fetch": fetch, "learn": learn}
-    settings = load(config, given)
-    if not is_given(config, given, "crawl.policy"):
-        settings = _under_policy_of(store, settings)
+    serve = with_viewers(serve, token, token_file, names)
+    options = by_name({**flags, "config": config, "metrics": None})  # they are of one run
+    kept = kept_options({} if before is None or forget_options else before.options, options)
+    flags |= by_parameter(kept.values)
+    config = flags.pop("config", config)
+    if before is not None:
+        _tell_what_is_kept(before, kept, is_limited="max-pages" in options)
+    settings = _settings_of(store, config, flags)
     read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
     read.append(settings.fetch.identity)
     check_distinct([("--log", settings.crawl.log or None)], [*read, file_of_store(store)])
     for sentence in warnings_for(find_policy(settings.crawl.policy)):
         render.notify(f"canonry: {sentence}")
     listed, cuts = read_lists(seed_lists)
+    if before is not None:
+        seeds, listed = seeds or before.seeds, [*listed, *before.listed]
     latest = Progress()
     watched = LiveCrawl()
 
@@ -231,7 +257,13 @@ def crawl(
         live.live_display(store, settings.crawl.max_pages) as display,
     ):
         result = workers.crawl(
-            seeds, store, settings, listed=listed, notify=render.notify, update=update
+            seeds,
+            store,
+            settings,
+            listed=listed,
+            options=without_secrets({**options, **kept.values}),
+            notify=render.notify,
+            update=update,
         )
     with report.reading(store) as connection:
         store_status = report.status(connection)
@@ -243,6 +275,7 @@ def crawl(
                 **store_status,
                 seconds=round(result.seconds, 3),
                 finished=result.finished and not result.is_fruitless,
+                kept_options=kept.values,
                 failed_seeds=last_words.as_data(result.failed_seeds),
                 run=result.progress,
             )
@@ -258,6 +291,43 @@ def crawl(
     for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
+
+
+def _settings_of(store: str, config: str | None, flags: dict[str, Any]) -> Settings:
+    """Return the settings of a crawl, from its parameters."""
+    fetch = {key: flags.pop(key) for key in _OF_FETCH}
+    for key in ("connect_to", "headers", "only_types"):
+        fetch[key] = list(flags.pop(key)) or None
+    for key in ("first", "include", "exclude", "purpose"):
+        flags[key] = list(flags[key]) or None
+    learn = {"enabled": flags.pop("learn")}
+    given = {"crawl": flags, "fetch": fetch, "learn": learn}
+    settings = load(config, given)
+    return (
+        settings if is_given(config, given, "crawl.policy") else _under_policy_of(store, settings)
+    )
+
+
+def _tell_what_is_kept(before: Resumed, kept: Kept, *, is_limited: bool) -> None:
+    """Say what a crawl has of the one that it resumes, and what it lacks."""
+    if before.seeds or before.listed:
+        first = before.seeds[0] if before.seeds else before.listed[0].text
+        others = len(before.seeds) + len(before.listed) - 1
+        more = f" and {counted(others, 'more seed')}" if others else ""
+        render.notify(f"Resuming the crawl of {first}{more}.")
+    if kept.words:
+        render.notify(
+            f"As in the crawl that this one resumes: {kept.words}. Options given now replace "
+            "these; --forget-options drops them all."
+        )
+    if before.reached is not None and not is_limited:
+        render.notify(f"--max-pages {before.reached} was reached, so this crawl goes on without.")
+    if kept.lost:
+        names = ", ".join(f"--{name}" for name in kept.lost)
+        render.notify(
+            f"canonry: a store has no secrets, so these options of then are not kept: {names}; "
+            "give again what the crawl needs"
+        )
 
 
 def _under_policy_of(store: str, settings: Settings) -> Settings:

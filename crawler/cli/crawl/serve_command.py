@@ -1,6 +1,6 @@
-"""The command ``serve``, and the option of ``crawl`` for the same page."""
+"""The command ``serve``, and the options of ``crawl`` for the same page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,9 +35,8 @@ class _Where(click.ParamType[Place]):
             return value
         host, _, port = str(value).rpartition(":")
         if not port.isdecimal() or int(port) > LAST_PORT or "/" in host:
-            self.fail(
-                f"{value!r} is neither PORT nor HOST:PORT; seeds go before --serve", param, ctx
-            )
+            hint = "; seeds go before --serve" if isinstance(param, click.Option) else ""
+            self.fail(f"{value!r} is neither PORT nor HOST:PORT{hint}", param, ctx)
         return Place(host.strip("[]") or LOCAL, int(port))
 
 
@@ -64,24 +63,40 @@ _token_file_option = click.option(
 )
 
 
+_names_option = click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Also answer viewers who use this name, as behind a proxy. Can be repeated.",
+)
+
+
 def token_options(command: _Command) -> _Command:
-    """Add the options for the token of the live page."""
+    """Add the options for the token that a server asks for."""
     return _token_option(_token_file_option(command))
 
 
-def with_token(place: Place | None, token: str | None, file: str | None) -> Place | None:
-    """Return a place whose viewers need the token of the options, or of the environment.
+def viewer_options(command: _Command) -> _Command:
+    """Add the options that say who may view the live page."""
+    return token_options(_names_option(command))
+
+
+def with_viewers(
+    place: Place | None, token: str | None, file: str | None, names: Sequence[str]
+) -> Place | None:
+    """Return a place with the viewers that the options allow, or the environment.
 
     Raises:
-        UsageError: if both options are given, or one without a place.
-        SettingsError: if the file cannot be read.
+        UsageError: if two tokens are given, or an option without a place.
+        SettingsError: if the file of the token cannot be read.
     """
     found = token_of(token, file)
     if place is None:
-        if _is_typed() or file is not None:
-            raise click.UsageError("--token and --token-file need --serve.")
+        if _is_typed("token") or file is not None or names:
+            raise click.UsageError("--token, --token-file and --allow-host need --serve.")
         return None
-    return place._replace(token=found)
+    return place._replace(token=found, names=names)
 
 
 def token_of(token: str | None, file: str | None) -> str | None:
@@ -91,13 +106,13 @@ def token_of(token: str | None, file: str | None) -> str | None:
         UsageError: if both options are given.
         SettingsError: if the file cannot be read.
     """
-    if _is_typed() and file is not None:
+    if _is_typed("token") and file is not None:
         raise click.UsageError("--token and --token-file exclude each other.")
     return token if file is None else _first_line(file)
 
 
-def _is_typed() -> bool:
-    source = click.get_current_context().get_parameter_source("token")
+def _is_typed(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
     return source is ParameterSource.COMMANDLINE
 
 
@@ -111,8 +126,9 @@ def _first_line(file: str) -> str:
 
 @described(
     "canonry serve --store crawl.db",
-    "canonry serve --host 0.0.0.0 --token-file token --allow-host crawl.example.com",
+    "canonry serve 0.0.0.0:8400 --token-file token --allow-host crawl.example.com",
 )
+@click.argument("place", type=_Where(), required=False, metavar="[[HOST:]PORT]")
 @store_option
 @click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
 @click.option(
@@ -122,16 +138,10 @@ def _first_line(file: str) -> str:
     metavar="ADDR",
     help="The address to listen on. One that other machines reach needs a token.",
 )
-@token_options
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Also answer to this name, as behind a proxy. Can be repeated.",
-)
+@viewer_options
 @with_exit_code
 def serve(
+    place: Place | None,
     store: str,
     port: int,
     host: str,
@@ -142,10 +152,16 @@ def serve(
 ) -> int:
     """Show a store as a live page: what was crawled, what was merged, and why.
 
+    [HOST:]PORT says where, as for 'canonry crawl --serve'; --host and --port say the same.
+
     It works while a crawl writes to the store, and does not slow it. Every panel has its data as
     JSON. Ctrl-C ends the server, and leaves the crawl alone.
     """
-    place = with_token(Place(host, port, names=names), token, token_file)
-    assert place is not None  # noqa: S101 - one was given
-    serving.serve(store, place, render.notify)
+    if place is not None and (_is_typed("port") or _is_typed("host")):
+        raise click.UsageError(
+            "[HOST:]PORT says where to listen: leave out --host and --port, or give only these."
+        )
+    found = with_viewers(place or Place(host, port), token, token_file, names)
+    assert found is not None  # noqa: S101 - one was given
+    serving.serve(store, found, render.notify)
     return 0

@@ -31,7 +31,7 @@ class JobJSON(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Moment
     ended_at: Moment | None
     seconds: float | None  # that it took; null while it runs, or if it was killed
-    settings: dict[str, Any]  # seeds and settings, without passwords
+    settings: dict[str, Any]  # seeds, settings and options, without passwords
 
 
 class WaitingJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +109,7 @@ class CrawlJSON(StatusJSON, kw_only=True):
 
     seconds: float
     finished: bool  # False: interrupted, or no seed gave a page
+    kept_options: dict[str, Any]  # of the crawl that this one resumes, by name
     failed_seeds: list[FailedSeedJSON]
     run: Progress
 

@@ -5,6 +5,7 @@ import socket
 import time
 import uuid
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -84,14 +85,15 @@ def reclaim_in(connection: Connection, delay: float) -> None:
     leases.reclaim(connection, dead, time.time(), delay)
 
 
-def signed(job: str, worker: str) -> str:
-    """Return what a job is to do, as JSON, with the name of the worker that does it."""
-    return msgspec.json.encode({**msgspec.json.decode(job), "worker": worker}).decode()
+def signed(job: str, worker: str, options: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Return what a job is to do, as JSON, with the worker that does it and the options for it."""
+    more = {"worker": worker, **({"options": options} if options else {})}
+    return msgspec.json.encode({**msgspec.json.decode(job), **more}).decode()
 
 
 def unsigned(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a job is to do, without the name of the worker."""
-    return {key: value for key, value in job.items() if key != "worker"}
+    """Return what a job is to do, without what `signed` adds."""
+    return {key: value for key, value in job.items() if key not in {"worker", "options"}}
 
 
 def state_now(job: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from support.stored_rules import SLASH, put_in_force
 from support.stores import MAKE, candidate, open_store, visited
 
 from canonry.crawler.cli.commands import main
+from canonry.crawler.inquiry import rule_facts
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Page, State
 
@@ -41,6 +42,35 @@ def test_spared_are_the_urls_that_are_held_now(tmp_path: Path, status: int) -> N
     [said] = _everywhere(url_of(tmp_path)).values()
     assert said == dict.fromkeys(said, _PATHS if status == 200 else 0)
     assert _held_in_all(url_of(tmp_path)) == {said["list"]}
+
+
+def test_of_hosts_with_many_urls_the_number_is_the_one_that_the_crawl_counted(
+    tmp_path: Path,
+) -> None:
+    store = open_store(tmp_path)
+    small = [f"http://s.example/{n}{end}" for n in range(2) for end in ("", "/")]
+    large = [f"{H}/{n}{end}" for n in range(12) for end in ("", "/")]
+    store.admit([candidate(name)._replace(source=1) for name in (*small, *large)], 1.0)
+    wide = replace(SLASH, host="w.example", subdomains=True)
+    with store.transaction() as connection:
+        small_host = replace(SLASH, host="s.example")
+        rules, _in_force = put_in_force(connection, SLASH, small_host, wide)
+
+        def looked(most: int) -> list[int | None]:
+            """Return the numbers of the three rules; None for one that was not looked at."""
+            for rule in rules:
+                rule.spared = 70
+            cut = rule_facts.count_spared(connection, rules, most)
+            assert all(rule.spared == 70 for rule in rules if rule.id in cut)
+            return [None if rule.id in cut else rule.spared for rule in rules]
+
+        assert looked(1_000) == [12, 2, 0]
+        assert looked(30) == [12, None, 0], "too little is left for the second host"
+        assert looked(20) == [None, 2, None], "two hosts at most, and the first has more URLs"
+        assert looked(1) == [None, None, None], "the store has more hosts"
+        connection.exec_driver_sql("DROP INDEX urls_by_host")
+        assert looked(1_000) == [None, None, None], "each look would read all URLs"
+    store.close()
 
 
 def test_after_a_crawl_all_places_say_how_many_urls_learned_rules_hold(tmp_path: Path) -> None:

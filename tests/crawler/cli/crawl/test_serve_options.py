@@ -1,5 +1,6 @@
-"""The token of the live page: from an option, a file or the environment, for serve and crawl."""
+"""The options of the live page, which serve and crawl share: where it is, and who may see it."""
 
+import http.client
 import signal
 import subprocess
 import sys
@@ -33,7 +34,11 @@ def test_viewers_need_the_token_that_was_given(
         for name, value in env.items():
             patch.setenv(name, value)
         to = ["--connect-to", f"::127.0.0.1:{raw.port}"]
-        for command in (["serve", "--port", "0"], ["crawl", "http://a.example/", *to, "--serve=0"]):
+        for command in (
+            ["serve", "0"],
+            ["serve", "--port", "0"],
+            ["crawl", "http://a.example/", *to, "--serve=0"],
+        ):
             run = [sys.executable, "-m", "canonry", *command, *words]
             with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
                 assert process.stderr is not None
@@ -41,6 +46,37 @@ def test_viewers_need_the_token_that_was_given(
                 told = next(line for line in lines if line.startswith("The live page: "))
                 process.send_signal(signal.SIGTERM)
             assert told.endswith(f"/?token={TOKEN}\n")
+
+
+@pytest.mark.parametrize("command", [["serve"], ["crawl", "http://a.example/", "--serve"]])
+def test_the_page_listens_where_it_is_told_and_answers_to_names(
+    tmp_path: Path, command: list[str]
+) -> None:
+    links = [f"/{n}" for n in range(100)]  # more than are fetched before the crawl is stopped
+    with from_thread(raw_server(lambda _: page(*links))) as raw:
+        words = ["localhost:0", "--allow-host", "crawl.example"]
+        if command[0] == "crawl":
+            words += ["--connect-to", f"::127.0.0.1:{raw.port}"]
+        run = [sys.executable, "-m", "canonry", *command, *words]
+        with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            lines = iter(process.stderr)
+            told = next(line for line in lines if line.startswith("The live page: "))
+            port = int(told.strip().rstrip("/").rpartition(":")[2])
+            asked = {
+                name: status_of(port, f"{name}:{port}") for name in ("crawl.example", "no.example")
+            }
+            process.send_signal(signal.SIGTERM)
+    assert asked["crawl.example"] != asked["no.example"] == 421
+
+
+def status_of(port: int, name: str) -> int:
+    """Return the status of the page for viewers who use a name."""
+    connection = http.client.HTTPConnection("localhost", port, timeout=30)
+    connection.request("GET", "/", headers={"Host": name})
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 @pytest.mark.parametrize(
@@ -52,9 +88,14 @@ def test_viewers_need_the_token_that_was_given(
         ("serve --token-file empty.txt --token x", 2, "exclude each other"),
         ("crawl http://a.example/ --token-file empty.txt", 2, "need --serve"),
         ("crawl http://a.example/ --token 123456789", 2, "need --serve"),
+        ("crawl http://a.example/ --allow-host b.example", 2, "need --serve"),
+        ("crawl --serve http://a.example/", 2, "neither PORT nor HOST:PORT; seeds go before"),
+        ("serve localhost", 2, "neither PORT nor HOST:PORT\n"),
+        ("serve 8400 --port 8400", 2, "leave out --host and --port"),
+        ("serve 8400 --host 0.0.0.0", 2, "leave out --host and --port"),
     ],
 )
-def test_a_token_that_cannot_be_used_is_an_error(
+def test_options_that_cannot_be_used_are_errors(
     words: str, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
