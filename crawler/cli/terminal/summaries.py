@@ -85,10 +85,10 @@ def _say(sentence: str) -> None:
     console.print(f"{escape(hanging(sentence, console))}\n")
 
 
-def aliases(title: str, by_kind: Mapping[str, int]) -> None:
+def aliases(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print how many aliases there are by kind and HTTP status, which rules have none of."""
-    lines = [(kind.removesuffix(" 0"), number) for kind, number in by_kind.items()]
-    table(title, ("kind, HTTP status", "count"), lines)
+    lines = [(row["kind"], str(row["status"] or ""), row["aliases"]) for row in rows]
+    table(title, ("kind", "HTTP status", "count"), lines)
 
 
 def _limit_of(store_status: Mapping[str, Any]) -> str | None:
@@ -201,9 +201,8 @@ def _dedup_tables(summary: Summary) -> None:
     """Print what rules merged, and what is no URL, on standard error."""
     merged(
         [
-            {"rules": rules, "links": count, "link": line, "same_as": same_as}
-            for rules, count in summary.merged.items()
-            for line, same_as in [summary.merged_samples[rules]]
+            {"rules": rules, "links": lines, "link": line, "same_as": same_as}
+            for rules, lines, line, same_as in summary.merges()
         ],
         console=render.err(),
     )

@@ -1,5 +1,6 @@
 """What ``status`` prints of a store."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,9 @@ def test_a_crawl_that_stopped_at_its_limit_of_pages_has_not_finished(
 
 def test_an_alias_of_a_rule_has_no_status(tmp_path: Path) -> None:
     hold_a_name(tmp_path)
-    assert "rule 1" in _status(tmp_path)
-    assert "rule 0" not in _status(tmp_path)
+    assert "Aliases kind HTTP status count rule 1" in _status(tmp_path)
+    done = CliRunner().invoke(main, ["status", "--json", "--store", url_of(tmp_path)])
+    assert json.loads(done.stdout)["aliases"] == [{"kind": "rule", "status": None, "aliases": 1}]
 
 
 @pytest.mark.parametrize("width", [None, "50", "80"])
