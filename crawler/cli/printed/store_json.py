@@ -53,7 +53,7 @@ class MergedJSON(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedLinksJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Links that are no URL which can be fetched."""
+    """Refused links: they are invalid, or were not followed. Held and failed URLs are apart."""
 
     reason: str
     links: int

@@ -70,7 +70,7 @@ def status(store_status: Mapping[str, Any]) -> None:
     )
     merged(store_status["merged"])
     table(
-        "Links that cannot be fetched",
+        "Refused links: invalid, or not followed",
         ("reason", "links", "example"),
         [(r["reason"], r["links"], r["link"]) for r in store_status["refused"]],
     )
@@ -207,7 +207,7 @@ def _dedup_tables(summary: Summary) -> None:
         console=render.err(),
     )
     table(
-        "Refused",
+        "Refused: invalid lines",
         ("reason", "lines", "example"),
         [(r, n, summary.refused_samples[r]) for r, n in summary.refused.items()],
         console=render.err(),
