@@ -207,6 +207,13 @@ def test_tables_fit_80_columns_and_no_color_is_obeyed(folder: Path, line: str) -
         assert colour.search(CliRunner().invoke(main, line.split(), env=coloured).stdout)
 
 
+def test_the_demo_fits_80_columns_in_a_pipe() -> None:
+    done = run("demo", "--policy", "search")
+    assert done.exit_code == 0
+    assert 60 < max(map(len, done.stdout.splitlines())) <= 80
+    assert [one for one in done.output.splitlines() if one != one.rstrip()] == []
+
+
 @pytest.mark.parametrize("line", [line for line in PRINTING if "parquet" not in line])
 def test_no_line_ends_with_a_blank(folder: Path, line: str) -> None:
     assert folder.exists()
