@@ -27,7 +27,7 @@ from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.table_layout import lay_out
-from canonry.crawler.markup import escaped, named
+from canonry.crawler.markup import MOST, escaped, named
 
 _PIPE_WIDTH = 80
 _LEAST_WIDTH = 20  # of a text beside its name
@@ -193,9 +193,11 @@ def table(
     for text in (title, *layout.heading):
         console.print(Text(text, "bold"))
     for text in layout.body:
-        start = text.lstrip()
-        indent = len(text) - len(start)
-        console.print(Text(f"{' ' * indent}{hanging(start, console, indent)}"))
+        shown = text.lstrip()
+        indent = len(text) - len(shown)
+        if console.is_terminal and len(shown) > MOST:  # such as a link of a megabyte
+            shown = f"{shown[:MOST]}…"
+        console.print(Text(f"{' ' * indent}{hanging(shown, console, indent)}"))
     console.print()
 
 

@@ -31,6 +31,19 @@ def test_long_urls_are_whole_in_tables(capsys: pytest.CaptureFixture[str]) -> No
     assert f"    http://a/# {'y' * 100}" in shown, "on a line of its own"
 
 
+def test_only_a_terminal_cuts_a_link_of_a_megabyte() -> None:
+    link = f"http://a/#{'y' * 1_000_000}"
+    shown = {}
+    for is_terminal in (True, False):
+        file = io.StringIO()
+        console = Console(file=file, force_terminal=is_terminal, width=80, soft_wrap=True)
+        summaries.merged([{**MERGED[1], "link": link}], console)
+        shown[is_terminal] = file.getvalue()
+    assert link[:2_000] in shown[True]
+    assert len(shown[True]) < 3_000
+    assert link in shown[False]
+
+
 def test_a_terminal_breaks_lines_between_words_and_never_a_url() -> None:
     url = f"http://a.example/{'x' * 60}"
     text = f"it was found on {url}, which is a page of another host, two weeks ago"
