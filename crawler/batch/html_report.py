@@ -142,13 +142,13 @@ def _bar(summary: Summary) -> Iterator[str]:
 
 def _merges(summary: Summary) -> Iterator[str]:
     """Yield the table of merges by rules, each with a sample."""
-    found = sorted(summary.merged.items(), key=lambda item: -item[1])
+    found = summary.merges()
     rows = [
-        (count, _linked(rules) + markup.pair(*summary.merged_samples[rules]))
-        for rules, count in found[:_SHOWN]
+        (one.lines, _linked(one.rules) + markup.pair(one.line, one.same_as))
+        for one in found[:_SHOWN]
     ]
     if rest := found[_SHOWN:]:
-        lines = sum(count for _rules, count in rest)
+        lines = sum(one.lines for one in rest)
         rows.append((lines, f"by {len(rest):,} other combinations of rules"))
     yield from _table("Merged, by rules", ("lines", "rules, and the first of these lines"), rows)
 

@@ -19,6 +19,15 @@ class Answer(NamedTuple):
     seen: bool = False  # its resource was seen before; the other fields then mean nothing
 
 
+class MergedLines(NamedTuple):
+    """The lines that one set of rules merged."""
+
+    rules: str  # joined by " + "
+    lines: int
+    line: str  # the first of them; "" if it was not kept
+    same_as: str  # what that one equals
+
+
 @dataclass(slots=True)
 class Summary:
     """The counts of a dedup, with one sample of each kind."""
@@ -61,6 +70,11 @@ class Summary:
         self.merged[rules] = self.merged.get(rules, 0) + count
         if rules not in self.merged_samples:
             self.merged_samples[rules] = (redact(text), redact(same_as))
+
+    def merges(self) -> list[MergedLines]:
+        """Return what each set of rules merged, the largest count first."""
+        found = sorted(self.merged.items(), key=lambda item: -item[1])
+        return [MergedLines(rules, n, *self.merged_samples[rules]) for rules, n in found]
 
     def with_fates(self, counted: Self) -> Self:
         """Return this summary with another one's counts of the lines that are URLs."""

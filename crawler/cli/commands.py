@@ -63,7 +63,9 @@ COMMANDS = {
         "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
     ),
     "policy": Listed("rules.policy_command", "List, show and check policies"),
-    "refused": Listed("store.queue_commands", "Show and release URLs that are held or have failed"),
+    "refused": Listed(
+        "store.queue_commands", "Show and release refused URLs: those that are held or have failed"
+    ),
     "rules": Listed(
         "rules.rules_commands",
         "Show, revoke, reinstate, export, import, mine and convert learned rules",

@@ -45,7 +45,7 @@ class Result(NamedTuple):
     seconds: float
     links: int
     merged: list[dict[str, Any]]
-    aliases: dict[str, int]
+    aliases: list[dict[str, Any]]
     is_right: (
         bool  # no page missed, none disallowed, and none twice for which the policy has a rule
     )

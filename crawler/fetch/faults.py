@@ -21,7 +21,9 @@ class Fault(Enum):
         "the host has no public address (--allow-private), or the port belongs to another protocol"
     )
     CONNECT = "the server could not be reached"
-    PROXY = "the proxy could not be reached, or refused the request (or wants another password)"
+    PROXY = (
+        "the proxy could not be reached, or did not accept the request (or wants another password)"
+    )
     TLS = "the server's certificate or TLS was not accepted"
     TIMEOUT = "the response took too long"
     PROTOCOL = "the response was not HTTP"

@@ -45,7 +45,7 @@ def ask(
     policy: str | None = None,
     members: int = MEMBERS,
 ) -> URLAnswer:
-    """Return all that a store knows of a URL; for a text that is no URL, why it is refused.
+    """Return all that a store knows of a URL; for an invalid text, why it is invalid.
 
     This reads by keys and indexes only, so it is as fast in a store of any size.
 
@@ -69,7 +69,7 @@ def ask(
         hint = [] if "://" in shown else [f"did you mean https://{shown} ?"]
         return URLAnswer(
             asked=shown,
-            state="refused",
+            state="invalid",
             reason=error.reason.name.lower(),
             because=error.reason.value,
             policy=label,
@@ -187,8 +187,8 @@ def _because(state: State, reason: str | None, url: str) -> str | None:
     """Return a reason as a sentence. The reason of a redirect is about its target."""
     if reason is None:
         return None
-    refused = {one.name.lower(): one.value for one in Reason}
-    sentence = remedies.sentence_about(url, reason) or refused.get(reason)
+    invalid = {one.name.lower(): one.value for one in Reason}
+    sentence = remedies.sentence_about(url, reason) or invalid.get(reason)
     if state is State.REDIRECTED and sentence is not None:
         return f"the target of its redirect cannot be fetched: {sentence}"
     return sentence
@@ -220,7 +220,7 @@ def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
     if reason is HoldReason.SCHEME:
         shown = redaction.redact_refused(answer.asked)[0]
         said = {"reason": reason.label, "because": reason.value}
-        return URLAnswer(asked=shown, state="refused", policy=answer.policy, **said)
+        return URLAnswer(asked=shown, state="invalid", policy=answer.policy, **said)
     if reason is None:
         unfollowed = known_url.links_refused(question.connection, NOFOLLOW)
         if not unfollowed:

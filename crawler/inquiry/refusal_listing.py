@@ -37,7 +37,7 @@ _KEPT = frozenset(
 
 
 class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A reason for which URLs are not fetched."""
+    """A reason for which URLs are refused."""
 
     state: str  # held or failed
     reason: str  # as the store has it
@@ -49,13 +49,13 @@ class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusalListing(msgspec.Struct, frozen=True, kw_only=True):
-    """The reasons for which URLs of a store are not fetched."""
+    """The reasons for which URLs of a store are held, or have failed."""
 
     reasons: list[RefusalAnswer]
 
 
 class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A URL that is not fetched."""
+    """A refused URL."""
 
     url: str
     host: str

@@ -1,4 +1,4 @@
-"""Remedies: for each reason to hold, refuse or fail, the setting or command that lifts it."""
+"""Remedies: for each reason to hold or to fail, the setting or command that lifts it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from shlex import quote

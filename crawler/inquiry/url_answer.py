@@ -134,7 +134,7 @@ class URLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """All that a store knows of one URL."""
 
     asked: str
-    state: str  # queued, fetched, redirected, failed, held, never-seen or refused
+    state: str  # queued, fetched, redirected, failed, held, never-seen or invalid
     reason: str | None = None  # the name that exports use
     because: str | None = None  # the same in a sentence
     url: str | None = None  # what is requested

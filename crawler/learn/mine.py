@@ -47,7 +47,7 @@ class Mined(NamedTuple):
     redirects: int  # permanent ones
     pages: int  # captures with status 200
     other: int  # captures with another status, or redirects without a target
-    refused: dict[str, int]  # captures whose URLs could not be read, by reason
+    refused: dict[str, int]  # captures with invalid URLs, by reason
 
 
 def mine(

@@ -34,7 +34,7 @@ class LogLine(Struct, kw_only=True):
     canonical: str | UnsetType = UNSET  # the page's canonical link
     links: int | UnsetType = UNSET  # found on the page
     new: int | UnsetType = UNSET  # of these, URLs that were not known
-    refused: int | UnsetType = UNSET  # links that cannot be fetched
+    refused: int | UnsetType = UNSET  # links that are invalid, or not followed
     message: str | UnsetType = UNSET  # that people were notified of
 
 

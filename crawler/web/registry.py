@@ -58,7 +58,7 @@ PANELS: tuple[Panel, ...] = (
     Panel(
         "refused",
         "Held and failed",
-        "What is not fetched, by reason, and what would release it.",
+        "The refused URLs, by reason, and what would release them.",
         store_views.refused,
     ),
     Panel(

@@ -22,8 +22,10 @@ about something that went wrong; with `-q`, the others are not said, and no prog
 `-v`, the versions, the exit code and the times follow at the end, and an error is preceded by the
 place where it arose.
 
-Colours, tables that fit a width and progress are for terminals: a pipe or a file gets none of them.
-`NO_COLOR` turns colours off.
+Colours, lines broken between words and progress are for terminals: a pipe or a file gets none of
+them. `NO_COLOR` turns colours off. Tables are made for the width of the terminal, and in a pipe for
+80 columns, unless `COLUMNS` is set. URLs, names and numbers are always whole: a column for which
+there is no room is on lines of its own, below its row or above it.
 """
 
 

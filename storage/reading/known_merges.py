@@ -89,9 +89,8 @@ def by_rules(connection: Connection) -> dict[str, int]:
 def kind_counts(connection: Connection) -> KindCounts:
     """Return the counts of all that merges URLs, without the policy's rules."""
     found = dict.fromkeys(("redirect", "temporary", "canonical", "rule"), 0)
-    for name, _reason, count in counts.read(connection, "aliases"):
-        kind, _, status = name.partition(" ")
-        is_temporary = kind == "redirect" and int(status) not in PERMANENT_REDIRECTS
+    for kind, status, count in counts.alias_counts(connection):
+        is_temporary = kind == "redirect" and status not in PERMANENT_REDIRECTS
         found["temporary" if is_temporary else kind] += count
     return KindCounts(**found, content=counts.total_of(connection, counts.REPEATED))
 
@@ -205,8 +204,7 @@ def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[Lat
 
 def _statuses(connection: Connection, kind: str) -> list[int]:
     """Return the HTTP statuses of a kind of aliases; of redirects, the permanent ones."""
-    names = (name.partition(" ") for name, _reason, _count in counts.read(connection, "aliases"))
-    found = {int(status) for one, _, status in names if one == kind}
+    found = {one.status for one in counts.alias_counts(connection) if one.kind == kind}
     return sorted(found & PERMANENT_REDIRECTS if kind == "redirect" else found)
 
 

@@ -75,9 +75,10 @@ def status(connection: Connection) -> dict[str, Any]:
             {**host._asdict(), "until": iso(host.until)}
             for host in waiting_hosts(connection, time.time())
         ],
-        "aliases": {
-            name: n for name, _, n in sorted(counts.read(connection, "aliases"), reverse=True)
-        },
+        "aliases": [
+            {"kind": one.kind, "status": one.status or None, "aliases": one.aliases}
+            for one in sorted(counts.alias_counts(connection), reverse=True)
+        ],
         "merged": [
             {
                 "rules": row.rules,

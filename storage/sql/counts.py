@@ -19,6 +19,14 @@ class Counted(NamedTuple):
     reason: str = ""
 
 
+class AliasCount(NamedTuple):
+    """How many aliases have a kind and an HTTP status."""
+
+    kind: str
+    status: int  # 0 for a rule
+    aliases: int
+
+
 _of_kind = counts.c.kind == bindparam("kind")
 _READ = Prepared(
     select(counts.c.name, counts.c.reason, counts.c.count).where(_of_kind, counts.c.count != 0)
@@ -52,6 +60,12 @@ def reserved(uses: str | None) -> Iterator[Counted]:
 def alias(kind: str, status: int) -> Counted:
     """Return the count of aliases of a kind and HTTP status."""
     return Counted("aliases", f"{kind} {status}")
+
+
+def alias_counts(connection: Connection) -> list[AliasCount]:
+    """Return how many aliases have each kind and HTTP status."""
+    found = ((name.split(" "), count) for name, _reason, count in read(connection, "aliases"))
+    return [AliasCount(kind, int(status), count) for (kind, status), count in found]
 
 
 def hosts(domain: str) -> Counted:

@@ -93,7 +93,7 @@ def test_an_outcome_is_recorded_completely_or_not_at_all(
     with report.reading(url_of(tmp_path)) as connection:
         found = report.status(connection)
         assert found["urls"] == {"queued": 2, "fetched": 1, "redirected": 0, "failed": 0, "held": 0}
-        assert found["aliases"] == {"canonical 200": 1}
+        assert found["aliases"] == [{"kind": "canonical", "status": 200, "aliases": 1}]
         assert found["refused"] == [{"reason": "host", "links": 1, "link": "http://["}]
         assert [row["url"] for row in report.rows(connection, "pages")] == ["http://a.example/"]
 

@@ -73,8 +73,8 @@ def _show(results: Sequence[Result]) -> None:
     ]
     render.out().print(
         f"A generated site of {results[0].resources} pages on {len(HOSTS)} hosts was served on "
-        f"loopback and crawled under {len(results)} policies, one after the other.\n"
-        "Each page has many URLs. The last table compares what was fetched with the truth.\n"
+        "loopback,\nand crawled once under each policy. Each page has many URLs.\n"
+        "The last table compares what was fetched with the truth.\n"
     )
     for result in results:
         render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")

@@ -19,7 +19,7 @@ from canonry.crawler.cli.described import (
 )
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import DedupJSON
+from canonry.crawler.cli.printed.file_json import DedupJSON, MergedLinesJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs, tables
@@ -214,7 +214,10 @@ def dedup(
         advice = "if they are rows of a table, --column NAME|N says where its URLs are"
         render.notify(f"canonry: no line is a URL; {advice}")
     if as_json:
-        print_json(DedupJSON(**msgspec.to_builtins(summary), seconds=seconds))
+        counts = msgspec.to_builtins(summary)
+        del counts["merged_samples"]
+        counts["merged"] = [MergedLinesJSON(**one._asdict()) for one in summary.merges()]
+        print_json(DedupJSON(**counts, seconds=seconds))
     else:
         summaries.dedup(summary, seconds)
     return FAILED if summary.cut or is_without_urls else 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from canonry.canon import Refused
+from canonry.canon import Reason, Refused
 from canonry.crawler import named_policies
 from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, map_keys
 from canonry.crawler.cli.described import (
@@ -75,7 +75,7 @@ def migrate(
     read = [*files, rules_file, named_policies.policy_file(policy)]
     output.check_distinct([("-o", out)], read)
     canonicalizer = named_policies.canonicalizer(policy, rules_file)
-    refused: Counter[str] = Counter()
+    refused: Counter[Reason] = Counter()
     count = 0
     cut: list[str] = []
     with ExitStack() as stack:
@@ -90,7 +90,7 @@ def migrate(
         rows: list[MapRow] = []
         for row in map_keys(_urls(files, cut), program, canonicalizer):
             if isinstance(row, Refused):
-                refused[row.reason.value] += 1
+                refused[row.reason] += 1
                 continue
             rows.append(row)
             count += 1
@@ -100,9 +100,10 @@ def migrate(
         table.write(rows)
         table.close()
     if as_json:
-        print_json(MigratedJSON(mapped=count, refused=dict(refused), cut=cut))
+        by_name = {reason.name.lower(): several for reason, several in refused.items()}
+        print_json(MigratedJSON(mapped=count, refused=by_name, cut=cut))
     for reason, several in refused.most_common():
-        render.notify(f"{several:,} refused: {reason}")
+        render.notify(f"{several:,} refused: {reason.value}")
     render.notify(f"{counted(count, 'URL')} mapped")
     return FAILED if cut else 0
 

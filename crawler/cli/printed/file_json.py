@@ -7,6 +7,15 @@ import msgspec
 from canonry.crawler.inquiry.url_answer import StepFacts, URLAnswer
 
 
+class MergedLinesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines that rules merged with earlier ones."""
+
+    rules: str  # joined by " + "
+    lines: int
+    line: str  # the first of them; "" if it was not kept
+    same_as: str  # what that one equals
+
+
 class DedupJSON(msgspec.Struct, kw_only=True):
     """What became of the lines of a dedup."""
 
@@ -15,9 +24,8 @@ class DedupJSON(msgspec.Struct, kw_only=True):
     distinct: int
     exact: int  # lines that repeat a spelling
     seen: int  # lines whose resource was seen before, as the file of --seen says
-    merged: dict[str, int]  # lines, by the rules that merged them
-    merged_samples: dict[str, tuple[str, str]]  # for each of these, a line and what it equals
-    refused: dict[str, int]  # lines that are no URL, by reason
+    merged: list[MergedLinesJSON]  # by the rules that merged them
+    refused: dict[str, int]  # invalid lines, by reason
     refused_samples: dict[str, str]  # for each of these, a line with its place
     cut: list[str]  # sources that could not be read to their end
     seconds: float
@@ -66,7 +74,7 @@ class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the URLs of another program."""
 
     mapped: int
-    refused: dict[str, int]  # lines that are no URL, by reason
+    refused: dict[str, int]  # invalid lines, by reason
     cut: list[str]  # sources that could not be read to their end
 
 
@@ -79,7 +87,7 @@ class CanonicalJSON(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that is no URL."""
+    """A text that is refused: it is invalid."""
 
     text: str
     reason: str  # a name, such as relative

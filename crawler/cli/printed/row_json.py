@@ -45,7 +45,7 @@ class ExportedURL(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExportedRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A URL that was not fetched."""
+    """A refused URL: it is held, or has failed."""
 
     url: str
     state: str  # held or failed
@@ -155,7 +155,9 @@ class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str  # as read
     same_as: str  # the line that it duplicates, or itself
-    rules: str  # first, repeated, seen, "refused:" and the reason, or the rules that merged it
+    rules: (
+        str  # first, repeated, seen, "refused:" and why it is invalid, or the rules that merged it
+    )
 
 
 class GroupedSpelling(msgspec.Struct, frozen=True, kw_only=True):

@@ -130,7 +130,7 @@ class MinedJSON(msgspec.Struct, frozen=True, kw_only=True):
     redirects: int  # permanent ones
     pages: int  # captures with status 200
     other_lines: int  # captures with another status, or redirects without a target
-    refused: dict[str, int]  # captures whose URLs could not be read, by reason
+    refused: dict[str, int]  # captures with invalid URLs, by reason
     active: int  # rules with enough evidence; with --store none, as a crawl has to confirm them
     candidates: int
 

@@ -53,11 +53,19 @@ class MergedJSON(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedLinksJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Links that are no URL which can be fetched."""
+    """Refused links: they are invalid, or were not followed. Held and failed URLs are apart."""
 
     reason: str
     links: int
     link: str  # an example
+
+
+class AliasesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Aliases of a kind and an HTTP status."""
+
+    kind: str  # redirect, canonical or rule
+    status: int | None  # HTTP status; null for a rule
+    aliases: int
 
 
 class LittleNewJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +94,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     held: dict[str, int]  # by reason
     failed: dict[str, int]  # by reason
     waiting: list[WaitingJSON]
-    aliases: dict[str, int]  # by kind and HTTP status
+    aliases: list[AliasesJSON]
     merged: list[MergedJSON]
     refused: list[RefusedLinksJSON]
     not_pages: int  # links that lead to no page, such as mailto:
@@ -186,7 +194,7 @@ class DemoJSON(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     links: int
     merged: list[MergedJSON]
-    aliases: dict[str, int]  # by kind and HTTP status
+    aliases: list[AliasesJSON]
     is_right: bool  # none missed, none disallowed, none twice for which the policy has a rule
 
 

@@ -58,9 +58,11 @@ def show_policy(policy_name: str, *, as_json: bool) -> int:
     out.print("\n  [bold]rules[/]")
     for step in shown_policy.steps():
         kind = "lossless" if step.lossless else "guess"
-        out.print(f"  {step.name:<20}{kind:<10}{escape(step.why)}")
+        why = render.hanging(step.why, out, 32)
+        out.print(f"  {step.name:<20}{kind:<10}{escape(why)}")
     for key, names in facts.lists.items():
-        out.print(f"\n  [bold]{key}[/]\n  {escape(', '.join(names) or '(empty)')}")
+        listed = render.hanging(", ".join(names) or "(empty)", out, 2)
+        out.print(f"\n  [bold]{key}[/]\n  {escape(listed)}")
     return 0
 
 

@@ -47,7 +47,7 @@ _after = click.option("--after", metavar="CURSOR", default="", help="Go on after
 
 @click.group(cls=DescribedGroup)
 def refused() -> None:
-    """Show and release URLs that are held or have failed."""
+    """Show and release refused URLs: those that are held or have failed."""
 
 
 @refused.command("list", examples=("canonry refused list --store crawl.db",))
@@ -55,15 +55,15 @@ def refused() -> None:
 @json_option
 @with_exit_code
 def list_refused(store: str, *, as_json: bool) -> int:
-    """List for what reasons URLs are not fetched, with examples, and what would let them go."""
+    """List for what reasons URLs are held or have failed, with examples, and what releases them."""
     with report.reading(store) as connection:
         refusals = refusal_listing.refusals_of(connection)
     if as_json:
         print_json(refusal_listing.RefusalListing(reasons=refusals))
         return 0
     render.table(
-        "Refused",
-        ("state", "reason", "URLs", "example", "what lets them go"),
+        "Refused URLs",
+        ("state", "reason", "URLs", "example", "what releases them"),
         [
             (
                 refusal.state,
@@ -83,7 +83,7 @@ def list_refused(store: str, *, as_json: bool) -> int:
 @refused.command(
     examples=(
         "canonry refused release too-deep --store crawl.db",
-        "canonry refused release 'status 503' --host example.com",
+        "canonry refused release 'robots-unreachable: status 503' --host example.com",
     )
 )
 @click.argument("reason", metavar="REASON")

@@ -9,6 +9,7 @@ from typing import IO, Any, cast
 
 import click
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -20,16 +21,17 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.markup import escaped, named
+from canonry.crawler.cli.terminal.table_layout import lay_out
+from canonry.crawler.markup import MOST, escaped, named
 
-_PIPE_WIDTH = 200
+_PIPE_WIDTH = 80
 _LEAST_WIDTH = 20  # of a text beside its name
+_FACTS = 10  # width of the names of what a trace ends with
 
 
 def out() -> Console:
@@ -59,7 +61,7 @@ def displaying(console: Console) -> Iterator[None]:
 
 
 def _console(*, stderr: bool) -> Console:
-    """Return a console; in a pipe, it is wide enough for tables of URLs unless COLUMNS is set."""
+    """Return a console; in a pipe, tables are made for 80 columns unless COLUMNS is set."""
     stream = cast("IO[str]", _Heedless(sys.stderr)) if stderr else sys.stdout
     is_known = "COLUMNS" in os.environ or stream.isatty()
     width = None if is_known else _PIPE_WIDTH
@@ -121,6 +123,23 @@ def hanging(text: str, console: Console, indent: int = 0) -> str:
     return f"\n{' ' * indent}".join(lines)
 
 
+def beside(name: str, text: str, console: Console, width: int) -> tuple[str, str]:
+    """Return a name and a text to print two blanks from the left, one after the other.
+
+    Where a terminal has no room for the first word, such as a URL, the text begins below its name.
+
+    Args:
+        name: on the left.
+        text: beside it.
+        console: where.
+        width: of the names.
+    """
+    if console.is_terminal and cell_len(text.partition(" ")[0]) > console.width - 2 - width:
+        below = "\n  " if name else ""
+        return name, f"{below}  {hanging(text, console, 4)}"
+    return f"{name:{width}}", hanging(text, console, 2 + width)
+
+
 def trace(url_trace: Trace) -> None:
     """Print what each rule did: the URL before and after, with the change highlighted."""
     console = out()
@@ -135,11 +154,17 @@ def trace(url_trace: Trace) -> None:
         console.print(f"    [dim]{escape(step.cites)}, rung: {step.rung.name.lower()}[/]")
     if not url_trace.steps:
         console.print("\n  no rule changes it: it is canonical")
-    console.print(f"\n  request   {escape(url_trace.url)}")
-    console.print(f"  identity  [bold]{escape(url_trace.identity)}[/]")
-    console.print(f"  key       {url_trace.key.hex()}  [dim](policy {url_trace.policy})[/]")
-    for caution in url_trace.cautions:
-        console.print(f"  [yellow]caution[/]   {escape(caution.value)}")
+    console.print()
+    key = f"{url_trace.key.hex()}  (policy {url_trace.policy})"
+    for fact, text, style in (
+        ("request", url_trace.url, "none"),
+        ("identity", url_trace.identity, "bold"),
+        ("key", key, "none"),
+        *(("caution", caution.value, "none") for caution in url_trace.cautions),
+    ):
+        name, shown = beside(fact, text, console, _FACTS)
+        colour = "yellow" if fact == "caution" else "none"
+        console.print(f"  [{colour}]{name}[/][{style}]{escape(shown)}[/]")
 
 
 def mark(before: str, after: str) -> tuple[str, str]:
@@ -160,17 +185,19 @@ def table(
     lines: Sequence[Sequence[object]],
     console: Console | None = None,
 ) -> None:
-    """Print a table, with numbers aligned to the right. A table without lines is not printed."""
+    """Print a table. One without lines is not printed."""
     if not lines:
         return
-    grid = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for n, column in enumerate(columns):
-        number = all(isinstance(line[n], int) for line in lines)
-        grid.add_column(column, justify="right" if number else "left", overflow="fold")
-    for line in lines:
-        grid.add_row(*(f"{c:,}" if isinstance(c, int) else escape(str(c)) for c in line))
     console = console or out()
-    console.print(grid, soft_wrap=False)
+    layout = lay_out(columns, lines, console.width)
+    for text in (title, *layout.heading):
+        console.print(Text(text, "bold"))
+    for text in layout.body:
+        shown = text.lstrip()
+        indent = len(text) - len(shown)
+        if console.is_terminal and len(shown) > MOST:  # such as a link of a megabyte
+            shown = f"{shown[:MOST]}…"
+        console.print(Text(f"{' ' * indent}{hanging(shown, console, indent)}"))
     console.print()
 
 

@@ -22,30 +22,28 @@ if TYPE_CHECKING:
 
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")
-_NARROW = 72  # characters of a URL in a table
 
 
 def status(store_status: Mapping[str, Any]) -> None:
     """Print what a store holds."""
     job = store_status["job"]
-    console = out()
     if job is not None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
         state = job["state"] if (limit := _limit_of(store_status)) is None else limit
         sentence = f"{job['command']} {state}{ended}, {began}, policy {store_status['policy']}"
-        console.print(f"{sentence}\n", soft_wrap=False)
+        _say(sentence)
     table("URLs", ("state", "count"), [(k, n) for k, n in store_status["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(store_status["pages_by_status"].items()))
     if unread := store_status["unread"]:
         pages = counted(sum(unread.values()), "page")
         why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
-        console.print(f"{pages} of these answered, but the body was not read: {why}\n")
+        _say(f"{pages} of these answered, but the body was not read: {why}")
     if store_status["due"] is not None:
-        console.print(f"{counted(store_status['due'], 'page')} due for --recrawl\n")
+        _say(f"{counted(store_status['due'], 'page')} due for --recrawl")
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
-        console.print(f"{pages} with the same body as another page (canonry patterns repeats)\n")
+        _say(f"{pages} with the same body as another page (canonry patterns repeats)")
     table(
         "Hosts with little new text (canonry patterns exclude PATTERN)",
         ("host", "new text", "most of it with the pattern", "pages", "new text"),
@@ -58,7 +56,7 @@ def status(store_status: Mapping[str, Any]) -> None:
     )
     if uses := store_status["use_reserved"]:
         sites = ", ".join(f"{use} of {counted(number, 'page')}" for use, number in uses.items())
-        console.print(f"Uses that sites reserve (canonry export pages --allows): {sites}\n")
+        _say(f"Uses that sites reserve (canonry export pages --allows): {sites}")
     aliases("Aliases", store_status["aliases"])
     table("Held", ("reason", "count"), list(store_status["held"].items()))
     table("Failed", ("reason", "count"), list(store_status["failed"].items()))
@@ -72,20 +70,25 @@ def status(store_status: Mapping[str, Any]) -> None:
     )
     merged(store_status["merged"])
     table(
-        "Links that cannot be fetched",
+        "Refused links: invalid, or not followed",
         ("reason", "links", "example"),
-        [(r["reason"], r["links"], _short(r["link"])) for r in store_status["refused"]],
+        [(r["reason"], r["links"], r["link"]) for r in store_status["refused"]],
     )
     if store_status["not_pages"]:
         links = counted(store_status["not_pages"], "link")
-        about = "that lead to no page (javascript:, mailto: and the like)"
-        console.print(f"{links} {about}\n", soft_wrap=False)
+        _say(f"{links} to what is no page (javascript:, mailto: and the like)")
 
 
-def aliases(title: str, by_kind: Mapping[str, int]) -> None:
+def _say(sentence: str) -> None:
+    """Print a sentence, and a blank line."""
+    console = out()
+    console.print(f"{escape(hanging(sentence, console))}\n")
+
+
+def aliases(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print how many aliases there are by kind and HTTP status, which rules have none of."""
-    lines = [(kind.removesuffix(" 0"), number) for kind, number in by_kind.items()]
-    table(title, ("kind, HTTP status", "count"), lines)
+    lines = [(row["kind"], str(row["status"] or ""), row["aliases"]) for row in rows]
+    table(title, ("kind", "HTTP status", "count"), lines)
 
 
 def _limit_of(store_status: Mapping[str, Any]) -> str | None:
@@ -110,22 +113,23 @@ def rule(
         instead: what the URLs are that speak against it, of the first pairs.
     """
     console = out()
-    says = escape(describe(rule.rewrite))
-    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {says}")
-    console.print(f"\n  {escape(hanging(standing, console, 2))}")
-    console.print(
-        f"  {counted(rule.agree, 'page')} for it, {rule.disagree:,} against; "
+    says = hanging(describe(rule.rewrite), console, len(f"{rule.id}  {rule.state}  "))
+    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}\n")
+    counts = (
+        f"{counted(rule.agree, 'page')} for it, {rule.disagree:,} against; "
         f"{counted(rule.spared, 'URL')} held because of it, and not fetched; "
         f"{counted(rule.tests, 'URL')} fetched to test it"
     )
     since = "" if (entered := iso(rule.entered_at)) is None else f" since {moment(entered)}"
     seen = f"first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}"
-    console.print(f"  {rule.state}{since}; {seen}")
+    sentences = [standing, counts, f"{rule.state}{since}; {seen}"]
     if rule.state == "revoked":
-        console.print(
-            f"  'canonry rules reinstate {rule.id} --trial' makes it a candidate; it holds nothing "
+        sentences.append(
+            f"'canonry rules reinstate {rule.id} --trial' makes it a candidate; it holds nothing "
             "until its evidence is enough"
         )
+    for sentence in sentences:
+        console.print(f"  {escape(hanging(sentence, console, 2))}")
     console.print()
     same, different, unknown = (
         [one for one in pairs if one.verdict == verdict]
@@ -152,10 +156,7 @@ def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) ->
     table(
         "Merged, by rule",
         ("rule", "links", "link", "is the same as"),
-        [
-            (row["rules"], row["links"], _short(row["link"]), _short(row["same_as"]))
-            for row in merged_by_rule(rows)
-        ],
+        [(row["rules"], row["links"], row["link"], row["same_as"]) for row in merged_by_rule(rows)],
         console=console,
     )
 
@@ -179,12 +180,6 @@ def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]
 
 
-def _short(text: str) -> str:
-    """Return a text on one line, cut to the width of a column."""
-    shown = " ".join(text.split())
-    return shown if len(shown) <= _NARROW else f"{shown[: _NARROW - 1]}…"
-
-
 def dedup(summary: Summary, seconds: float) -> None:
     """Print the summary of a dedup on standard error."""
     rate = summary.lines / max(seconds, 0.001)
@@ -206,16 +201,15 @@ def _dedup_tables(summary: Summary) -> None:
     """Print what rules merged, and what is no URL, on standard error."""
     merged(
         [
-            {"rules": rules, "links": count, "link": line, "same_as": same_as}
-            for rules, count in summary.merged.items()
-            for line, same_as in [summary.merged_samples[rules]]
+            {"rules": rules, "links": lines, "link": line, "same_as": same_as}
+            for rules, lines, line, same_as in summary.merges()
         ],
         console=render.err(),
     )
     table(
-        "Refused",
+        "Refused: invalid lines",
         ("reason", "lines", "example"),
-        [(r, n, _short(summary.refused_samples[r])) for r, n in summary.refused.items()],
+        [(r, n, summary.refused_samples[r]) for r, n in summary.refused.items()],
         console=render.err(),
     )
 

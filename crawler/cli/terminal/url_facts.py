@@ -21,5 +21,5 @@ def show_facts(answer: URLAnswer, console: Console) -> None:
 
 def show(name: str, text: str, console: Console, style: str = "none") -> None:
     """Print a fact, with its name on the left."""
-    shown = escape(render.hanging(" ".join(text.split()), console, 2 + _WIDTH))
-    console.print(f"  [dim]{name:{_WIDTH}}[/][{style}]{shown}[/]")
+    shown_name, shown = render.beside(name, " ".join(text.split()), console, _WIDTH)
+    console.print(f"  [dim]{shown_name}[/][{style}]{escape(shown)}[/]")

@@ -82,11 +82,13 @@ def test_gzip_is_detected_by_content(tmp_path: Path, name: str) -> None:
     found = json.loads(done.stdout)
     assert found["distinct"] == 3
     assert found["exact"] == 1
-    assert found["merged"] == {
-        "scheme-case + host-case + default-port": 1,
-        "fragment": 1,
-        "tracking": 1,
+    assert found["merged"][0] == {
+        "rules": "scheme-case + host-case + default-port",
+        "lines": 1,
+        "line": "HTTP://A.example:80/",
+        "same_as": "http://a.example/",
     }
+    assert [one["rules"] for one in found["merged"][1:]] == ["fragment", "tracking"]
     assert found["refused"] == {"relative": 1, "host": 1}
     assert found["blank"] == 1
 
@@ -166,7 +168,7 @@ def test_against_an_empty_store_it_is_the_plain_definition(tmp_path: Path) -> No
     assert (tmp_path / "map.tsv").read_bytes() == mapped
     found = json.loads(done.stdout)
     assert (found["distinct"], found["exact"]) == (summary.distinct, summary.exact)
-    assert found["merged"] == summary.merged
+    assert found["merged"] == [one._asdict() for one in summary.merges()]
 
 
 def test_an_interrupted_run_leaves_neither_output_nor_claims(tmp_path: Path) -> None:

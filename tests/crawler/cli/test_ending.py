@@ -198,7 +198,8 @@ def test_tables_fit_80_columns_and_no_color_is_obeyed(folder: Path, line: str) -
     assert folder.exists()
     narrow = CliRunner().invoke(main, line.split(), env={"COLUMNS": "80"}).stdout
     assert 0 < max(map(len, narrow.splitlines())) <= 80
-    wide = CliRunner().invoke(main, line.split()).stdout
+    assert CliRunner().invoke(main, line.split()).stdout == narrow, "so does a pipe"
+    wide = CliRunner().invoke(main, line.split(), env={"COLUMNS": "200"}).stdout
     assert set(wide.split()) <= set(narrow.split()), "no word is cut"
     coloured = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
     colour = re.compile(r"\x1b\[[0-9;]*[349][0-7]")
@@ -206,6 +207,20 @@ def test_tables_fit_80_columns_and_no_color_is_obeyed(folder: Path, line: str) -
     assert not colour.search(plain)
     if line.startswith("explain"):
         assert colour.search(CliRunner().invoke(main, line.split(), env=coloured).stdout)
+
+
+def test_the_demo_fits_80_columns_in_a_pipe() -> None:
+    done = run("demo", "--policy", "search")
+    assert done.exit_code == 0
+    assert 60 < max(map(len, done.stdout.splitlines())) <= 80
+    assert [one for one in done.output.splitlines() if one != one.rstrip()] == []
+
+
+@pytest.mark.parametrize("line", [line for line in PRINTING if "parquet" not in line])
+def test_no_line_ends_with_a_blank(folder: Path, line: str) -> None:
+    assert folder.exists()
+    done = run(*line.split())
+    assert [one for one in done.output.splitlines() if one != one.rstrip()] == []
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,9 @@ def test_where_a_redirect_leads_is_not_fetched_before_the_engine_finds_it(
     assert frontier.put("http://b.example/new", queue="two") == [True]
     assert frontier.get(queue="two") == ["http://b.example/new"]
     with report.reading(frontier.store) as connection:
-        assert report.status(connection)["aliases"] == {"redirect 301": 1}
+        assert report.status(connection)["aliases"] == [
+            {"kind": "redirect", "status": 301, "aliases": 1}
+        ]
 
 
 def test_an_undiscovered_target_is_put_in_its_own_queue(frontier: Frontier) -> None:

@@ -160,11 +160,11 @@ def _reason(store: str, number: int) -> str | None:
         ("http://c.example/", "never-seen", "out-of-scope", "outside the scope"),
         ("http://a.example/n/9", "never-seen", "pattern-budget", "max_per_pattern"),
         ("http://a.example:25/", "never-seen", "port", "another protocol"),
-        ("mailto:u@a.example", "refused", "scheme", "only those are fetched"),
-        ("javascript:x()", "refused", "scheme", "only those are fetched"),
-        ("http://[bad/", "refused", "host", "neither a domain name"),
-        ("a.example/x", "refused", "relative", "no base URL"),
-        ("", "refused", "empty", "empty"),
+        ("mailto:u@a.example", "invalid", "scheme", "only those are fetched"),
+        ("javascript:x()", "invalid", "scheme", "only those are fetched"),
+        ("http://[bad/", "invalid", "host", "neither a domain name"),
+        ("a.example/x", "invalid", "relative", "no base URL"),
+        ("", "invalid", "empty", "empty"),
     ],
 )
 def test_a_url_that_the_store_does_not_have_is_judged(
@@ -360,4 +360,4 @@ def test_times_are_text(at: float | None, text: str | None) -> None:
 def test_a_text_that_is_no_url_is_no_error(store: str) -> None:
     with pytest.raises(InvalidURL):
         MAKE("http://[bad/")
-    assert asked(store, "http://[bad/").state == "refused"
+    assert asked(store, "http://[bad/").state == "invalid"

@@ -453,7 +453,7 @@ def test_a_canonical_link_in_a_header_counts(tmp_path: Path) -> None:
         return page()
 
     found, pages = crawl(tmp_path, answer)
-    assert found["aliases"] == {"canonical 200": 1}
+    assert found["aliases"] == [{"kind": "canonical", "status": 200, "aliases": 1}]
     assert pages[0]["canonical"] == "http://a.example/c?a=1"
     assert len(pages) == 2
 

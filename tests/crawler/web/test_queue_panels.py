@@ -1,4 +1,4 @@
-"""What is not fetched, the hosts, and the patterns: shown, and changed from the page."""
+"""Refused URLs, the hosts, and the patterns: shown, and changed from the page."""
 
 import html
 import re

@@ -103,10 +103,23 @@ def checked(command: str, printed: str) -> Any:  # noqa: ANN401 - of the command
             continue
         # A field that the type does not have is lost in it.
         assert msgspec.json.decode(msgspec.json.encode(read)) == json.loads(printed)
+        assert [key for key in keys_in(json.loads(printed)) if " " in key] == [], "one fact a key"
         for moment in moments(schema_of(command), json.loads(printed)):
             assert TIME.fullmatch(moment), (command, moment)
         return json.loads(printed)
     raise AssertionError((command, faults))
+
+
+def keys_in(value: object) -> Iterator[str]:
+    """Yield the keys of all objects, without the reasons of lists of rules, which are sentences."""
+    if isinstance(value, list):
+        for one in value:
+            yield from keys_in(one)
+    elif isinstance(value, dict):
+        for name, held in value.items():
+            yield name
+            if name != "reasons":
+                yield from keys_in(held)
 
 
 def moments(schema: dict[str, Any], value: object) -> Iterator[str]:

@@ -78,7 +78,7 @@ def test_it_shows_redirects_spellings_and_failures(store: str) -> None:
     found = lines(store, f"{SEED}down")
     assert "attempts 1 attempt failed" in found
     assert lines(store, f"{SEED}none")[2] == "state never seen"
-    assert lines(store, "mailto:a")[2] == "state refused (scheme)"
+    assert lines(store, "mailto:a")[2] == "state invalid (scheme)"
 
 
 def test_explain_shows_the_same_of_a_store(store: str) -> None:

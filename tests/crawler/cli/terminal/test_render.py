@@ -24,11 +24,24 @@ def test_a_link_counts_for_each_rule_that_it_needed() -> None:
     assert rows[0]["link"] == "http://a/#y", "the example needed one rule only"
 
 
-def test_long_urls_are_cut_in_tables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_urls_are_whole_in_tables(capsys: pytest.CaptureFixture[str]) -> None:
     summaries.merged([{**MERGED[1], "link": f"http://a/#\n{'y' * 100}"}])
-    shown = capsys.readouterr().out
-    assert "Merged, by rule" in shown
-    assert f"http://a/# {'y' * 60}…" in shown
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "Merged, by rule"
+    assert f"    http://a/# {'y' * 100}" in shown, "on a line of its own"
+
+
+def test_only_a_terminal_cuts_a_link_of_a_megabyte() -> None:
+    link = f"http://a/#{'y' * 1_000_000}"
+    shown = {}
+    for is_terminal in (True, False):
+        file = io.StringIO()
+        console = Console(file=file, force_terminal=is_terminal, width=80, soft_wrap=True)
+        summaries.merged([{**MERGED[1], "link": link}], console)
+        shown[is_terminal] = file.getvalue()
+    assert link[:2_000] in shown[True]
+    assert len(shown[True]) < 3_000
+    assert link in shown[False]
 
 
 def test_a_terminal_breaks_lines_between_words_and_never_a_url() -> None:
@@ -42,3 +55,13 @@ def test_a_terminal_breaks_lines_between_words_and_never_a_url() -> None:
     assert max(len(line) for line in lines if url not in line) <= 36
     console = Console(file=shown, force_terminal=False, width=40)
     assert render.hanging(text, console, 4) == text, "a pipe gets one line"
+
+
+def test_a_url_with_no_room_beside_its_name_is_below_it() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=40, color_system=None)
+    fits, long = f"http://a.example/{'x' * 10}", f"http://a.example/{'x' * 12}"
+    assert render.beside("found", fits, console, 11) == ("found      ", fits)
+    assert render.beside("found", f"{long}, by a", console, 11) == ("found", f"\n    {long}, by a")
+    assert render.beside("", long, console, 11) == ("", f"  {long}")
+    pipe = Console(file=io.StringIO(), force_terminal=False, width=40)
+    assert render.beside("found", long, pipe, 11) == ("found      ", long)

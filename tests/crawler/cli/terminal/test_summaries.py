@@ -1,10 +1,11 @@
 """What ``status`` prints of a store."""
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.crawls import crawl, page
+from support.crawls import crawl, page, target_of
 from support.databases import url_of
 from support.servers import Answer
 from support.stores import hold_a_name
@@ -31,5 +32,35 @@ def test_a_crawl_that_stopped_at_its_limit_of_pages_has_not_finished(
 
 def test_an_alias_of_a_rule_has_no_status(tmp_path: Path) -> None:
     hold_a_name(tmp_path)
-    assert "rule 1" in _status(tmp_path)
-    assert "rule 0" not in _status(tmp_path)
+    assert "Aliases kind HTTP status count rule 1" in _status(tmp_path)
+    done = CliRunner().invoke(main, ["status", "--json", "--store", url_of(tmp_path)])
+    assert json.loads(done.stdout)["aliases"] == [{"kind": "rule", "status": None, "aliases": 1}]
+
+
+@pytest.mark.parametrize("width", [None, "50", "80"])
+def test_long_urls_are_whole_at_each_width_and_in_a_pipe(width: str | None, tmp_path: Path) -> None:
+    lengths = (60, 80, 120, 300)
+    known, failed, far = (
+        [f"http://{host}/{n}/{'x' * (n - 20)}" for n in lengths]
+        for host in ("a.example/ok", "a.example/no", "b.example")
+    )
+
+    def answer(head: bytes) -> Answer:
+        if target_of(head).startswith("/no"):
+            return b"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"
+        return page(*known, *failed, *far, f"{known[0]}?utm_source=x", f"ftp://c/{'y' * 200}")
+
+    crawl(tmp_path, answer, retries=0)
+    store = ("--store", url_of(tmp_path))
+    for command, urls in {
+        ("status",): (f"{known[0]}?utm_source=x", known[0], f"ftp://c/{'y' * 200}"),
+        ("refused", "list"): (failed[-1], far[-1]),
+        ("patterns", "list"): [f"a.example/ok/*/{'x' * (n - 20)}" for n in lengths],
+        ("why", far[-1]): (far[-1],),
+        ("why", known[2]): (known[2],),
+        ("explain", known[2]): (known[2],),
+    }.items():
+        shown = CliRunner().invoke(main, [*command, *store], env={"COLUMNS": width}).stdout
+        words = shown.split()
+        assert [url for url in urls if url not in words] == []
+        assert all(line == line.rstrip() for line in shown.splitlines())
