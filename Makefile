@@ -83,7 +83,6 @@ endif
 
 demo: $(SMALL)
 	@$(BIN)/canonry demo --keep build/demo
-	@echo "(the command is $(BIN)/canonry)"
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -1,5 +1,7 @@
 """The command ``demo``."""
 
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,9 +47,16 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
         _show(results)
         where = "FILE" if keep is None else str(kept_store(keep, named[0]))
         before = "run it again with --keep FOLDER, then " if keep is None else ""
-        render.notify(f"To look at it in a browser: {before}canonry serve --store {where}")
-        render.notify(f"To see the rules that it learned: canonry rules list --store {where}")
+        name = _name_of_command()
+        render.notify(f"To look at it in a browser: {before}{name} serve --store {where}")
+        render.notify(f"To see the rules that it learned: {name} rules list --store {where}")
     return 0 if all(result.is_right for result in results) else FAILED
+
+
+def _name_of_command() -> str:
+    """Return how a shell finds this command: by its name, or as it was called."""
+    called = Path(sys.argv[0])
+    return "canonry" if called.name != "canonry" or shutil.which("canonry") else str(called)
 
 
 def _show(results: Sequence[Result]) -> None:

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -83,11 +84,16 @@ def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str, tmp_p
 
 
 @pytest.mark.slow
-def test_the_demo_ends_with_what_to_look_at(tmp_path: Path) -> None:
+def test_the_demo_ends_with_what_to_look_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is named as it was called, since it is not on the path."""
+    monkeypatch.setattr(sys, "argv", [".venv/bin/canonry", "demo"])
+    monkeypatch.setenv("PATH", "")
     said = CliRunner().invoke(main, ["demo", "--policy", "search", "--keep", str(tmp_path)]).output
     store = demo.kept_store(tmp_path, "search")
-    assert f"canonry serve --store {store}" in said
-    assert f"canonry rules list --store {store}" in said
+    assert f": .venv/bin/canonry serve --store {store}" in said
+    assert f": .venv/bin/canonry rules list --store {store}" in said
     assert " rule 0 " not in " ".join(said.split())
 
 
