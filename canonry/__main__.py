@@ -34,7 +34,19 @@ def main() -> None:
 
     if ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    run()
+    try:
+        run()
+    finally:
+        _drop_unwritten()
+
+
+def _drop_unwritten() -> None:
+    """Let what cannot be written go nowhere, so that Python does not end with a code of its own."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 # A shell's background jobs ignore SIGINT, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# The readline library sets these for processes that it knows to be without a terminal.
-for name in ("COLUMNS", "LINES"):
+# The readline library sets two of these for processes that it knows to be without a terminal. The
+# third hides what happens to output that cannot be written.
+for name in ("COLUMNS", "LINES", "PYTHONUNBUFFERED"):
     os.environ.pop(name, None)
 
 settings.register_profile(

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -149,13 +150,17 @@ def _in_threads(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Ke
 
 def _in_processes(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:
     canonicalizer, workers = plan.canonicalizer, plan.workers
-    seen = 0
-    while workers == 1 or seen < FEW:
-        block = next(blocks, None)
-        if block is None:
-            return
-        seen += len(block.data)
-        yield block, keyed(block, canonicalizer, hosts=plan.report)
+    yield from _in_this_process(blocks, plan, None if workers == 1 else FEW)
+    if (first := next(blocks, None)) is None:
+        return
+    blocks = chain([first], blocks)
+    if not _has_semaphores():
+        plan.notify(
+            "canonry: processes cannot share semaphores here (is /dev/shm writable?), so one "
+            "process does the work"
+        )
+        yield from _in_this_process(blocks, plan)
+        return
     rules = None if canonicalizer.rules is None else canonicalizer.rules.dumps()
     context = multiprocessing.get_context("forkserver")
     setup = (canonicalizer.policy, rules, plan.report)
@@ -174,6 +179,28 @@ def _in_processes(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, 
             yield first, future.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _in_this_process(
+    blocks: Iterator[Block], plan: Plan, most: int | None = None
+) -> Iterator[tuple[Block, Keyed]]:
+    """Key blocks until they are over, or there were as many bytes as ``most``."""
+    seen = 0
+    while most is None or seen < most:
+        block = next(blocks, None)
+        if block is None:
+            return
+        seen += len(block.data)
+        yield block, keyed(block, plan.canonicalizer, hosts=plan.report)
+
+
+def _has_semaphores() -> bool:
+    """Return True if this machine has what a pool of processes waits by."""
+    try:
+        multiprocessing.get_context("fork").Semaphore()
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 @contextmanager

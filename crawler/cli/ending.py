@@ -39,10 +39,6 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
         code = _code_of(command, *args, **kwargs)
         if LOUDNESS.verbose:
             _describe(code, time.monotonic() - begun)
-        try:
-            sys.stderr.flush()
-        except OSError:  # what nobody can read does not change the code
-            _forget(sys.stderr)
         sys.exit(code)
 
     return run

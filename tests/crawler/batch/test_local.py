@@ -1,15 +1,18 @@
 """Dedup of any size: the plain answer, whatever the blocks, partitions and workers are."""
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
+import multiprocessing
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -41,7 +44,12 @@ WEB = canonry.Canonicalizer("web")
 
 
 def run(
-    path: Path, workers: int = 1, memory: int = 1 << 26, *, mapped: bool = True
+    path: Path,
+    workers: int = 1,
+    memory: int = 1 << 26,
+    *,
+    mapped: bool = True,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> tuple[bytes, bytes, Summary]:
     """Run the local engine over a file."""
     out, fates = io.BytesIO(), io.BytesIO()
@@ -54,6 +62,7 @@ def run(
         workers=workers,
         memory=memory,
         mapped=mapped,
+        notify=notify,
     )
     with workplace(None, resume=False) as place:
         done = job.dedup(plan, place, results.Results(kept, table))
@@ -133,6 +142,26 @@ def test_workers_and_memory_change_nothing(
     assert kept == expected
     assert fates == expected_fates
     assert counted(summary) == counted(expected_summary)
+
+
+def test_without_semaphores_one_process_does_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose /dev/shm cannot be written, where the kernel is not compiled."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(WEB, "native", None)
+    monkeypatch.setattr(multiprocessing.get_context("fork"), "Semaphore", refuse)
+    monkeypatch.setattr(keying, "FEW", 0)
+    monkeypatch.setattr(line_streams, "BLOCK", 1 << 12)
+    lines = some_lines(1000)
+    (tmp_path / "in.txt").write_bytes(b"\n".join(lines) + b"\n")
+    said: list[str] = []
+    kept, _, _ = run(tmp_path / "in.txt", 2, notify=said.append)
+    assert kept == deduplicate(lines, WEB)[0]
+    assert [sentence for sentence in said if "semaphores" in sentence] == said
 
 
 @pytest.mark.slow
