@@ -19,13 +19,18 @@ def named(text: str) -> URLPattern:
             ``a.example/find?`` for any query; or the URL of one of their pages.
 
     Raises:
-        ValueError: if it has no host.
+        ValueError: if it has no host, or any.
     """
     url = text if "://" in text else f"http://{text}"
     host = Parts.of(url).host
     if not host:
         raise ValueError(
             f"{text!r} has no host; give a pattern or a URL, as 'canonry patterns list'"
+        )
+    if "*" in host:
+        raise ValueError(
+            f"{text!r} is for any host, and a pattern is for one, as 'canonry patterns list' has "
+            "it; globs are for 'canonry crawl --exclude'"
         )
     found = shape(url)
     _, slash, path = found.partition("?")[0].partition("/")

@@ -176,6 +176,6 @@ def main() -> None:
     """Decide which URLs are the same, and say why.
 
     Results go to standard output, messages to standard error. Exit codes: 0 done, 1 failed, 2 wrong
-    usage or settings, 3 interrupted (run the same command again to resume), 4 no seed of a crawl
+    usage or settings, 3 interrupted (the message says how to go on), 4 no seed of a crawl
     gave a page.
     """

@@ -24,6 +24,10 @@ from canonry.extras import MissingExtraError, naming_extra
 from canonry.storage import StoreError, StoreURLError
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})  # files are named where written
+_WRONG_USAGE = (
+    *(SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError),
+    FileNotFoundError,  # of a name that was given
+)
 _P = ParamSpec("_P")
 
 
@@ -51,7 +55,7 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
             code = command(*args, **kwargs)
         with naming_file("<stdout>"):
             sys.stdout.flush()  # what cannot be written is told here, not when Python ends
-    except (SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError) as error:
+    except _WRONG_USAGE as error:
         return _report(error, USAGE)
     except BrokenPipeError:  # the reader has closed the pipe, as "head" does
         _forget(sys.stdout)
@@ -59,7 +63,9 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
     except (StoreError, InvalidURL, OSError, MemoryError) as error:
         return _report(error, FAILED)
     except KeyboardInterrupt:
-        render.notify("canonry: interrupted; run the same command to start again")
+        resumes = click.get_current_context().params.get("resume")
+        go_on = "resume" if resumes else "start again"
+        render.notify(f"canonry: interrupted; run the same command to {go_on}")
         return INTERRUPTED
     except Exception as error:
         damaged = _damaged_store(error)

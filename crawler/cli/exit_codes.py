@@ -8,7 +8,7 @@ EXIT_CODES = MappingProxyType(
         DONE: "done",
         FAILED: "failed",
         USAGE: "wrong usage or settings",
-        INTERRUPTED: "interrupted: run the same command again to resume",
+        INTERRUPTED: "interrupted: the message says how to go on",
         NO_SEED: "no seed of a crawl gave a page",
     }
 )

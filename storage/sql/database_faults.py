@@ -61,6 +61,8 @@ def naming(engine: Engine) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
+        if str(error).startswith(f"store {without_password(engine.url)}: "):
+            raise
         raise _store_error(engine, str(error), "", type(error)) from None
 
 

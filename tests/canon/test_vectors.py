@@ -1,5 +1,8 @@
 """The vectors: canonical forms, SURTs and keys, and pairs that must stay distinct."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import pytest
 from support.vectorfiles import cases
 from vectors.freeze import rows_hash, urls_of
@@ -49,6 +52,32 @@ def test_surts(why: str, policy: str, url: str, surt: str) -> None:
 @pytest.mark.parametrize(("why", "policy", "one", "other"), cases("distinct.txt", 3))
 def test_pairs_that_must_stay_distinct(why: str, policy: str, one: str, other: str) -> None:
     assert canonry.key(one, policy=policy) != canonry.key(other, policy=policy), why
+    assert [url for url in (one, other) if not stays(url, policy)] == [], "not idempotent"
+
+
+def stays(url: str, policy: str) -> bool:
+    """Return True if the identity of a URL is its own."""
+    identity = canonry.canonicalize(url, policy=policy)
+    return canonry.canonicalize(identity, policy=policy) == identity
+
+
+def neighbours(step: Step) -> Iterator[str]:
+    """Yield URLs like the examples of a rule: where it is careless, it is so in one of these."""
+    for parts in map(Parts.of, (step.before, step.after)):
+        last = parts.path.rpartition("/")[2]
+        for path in {"", "/", parts.path, f"/{last}", f"{parts.path}/", f"{parts.path}/{last}"}:
+            for query in {None, "", "a=b", parts.query, f"{parts.query}&{parts.query}"}:
+                yield str(parts._replace(path=path, query=query))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("policy", preset_names())
+def test_what_is_near_the_example_of_a_rule_has_one_form(policy: str, step: Step) -> None:
+    changed = []
+    for url in neighbours(step):
+        with suppress(canonry.InvalidURL):
+            changed += [] if stays(url, policy) else [url]
+    assert changed == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)

@@ -223,9 +223,10 @@ def crawl(
     of the one that it resumes, and names them. Ctrl-C stops the crawl after the requests in flight;
     a second Ctrl-C stops it at once.
     """
-    before = resumed(store, with_seeds=not (seeds or seed_lists))
+    is_again = bool(flags["recrawl"] or flags["recrawl_after"])
+    before = resumed(store, with_seeds=not (seeds or seed_lists), is_again=is_again)
     if before is None and not (seeds or seed_lists):
-        raise click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
+        raise _without_seed(store)
     serve = with_viewers(serve, token, token_file, names)
     options = by_name({**flags, "config": config, "metrics": None})  # they are of one run
     kept = kept_options({} if before is None or forget_options else before.options, options)
@@ -291,6 +292,16 @@ def crawl(
     for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
+
+
+def _without_seed(store: str) -> click.UsageError:
+    """Return what is wrong with a crawl without a seed."""
+    if preset_of_store(store) is None:
+        return click.UsageError("Missing argument 'SEED': give the URL of a page, or --seeds FILE.")
+    return click.UsageError(
+        f"No URL is queued in {without_password(store)}: give a SEED to crawl further, or "
+        "--recrawl or --recrawl-after to fetch its pages again."
+    )
 
 
 def _settings_of(store: str, config: str | None, flags: dict[str, Any]) -> Settings:

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from canonry.crawler.cli.described import described, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
+from canonry.crawler.opening import file_of_store
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import serving
 from canonry.crawler.web.listening import LAST_PORT
@@ -163,5 +164,8 @@ def serve(
         )
     found = with_viewers(place or Place(host, port), token, token_file, names)
     assert found is not None  # noqa: S101 - one was given
+    file = file_of_store(store)
+    if file is not None and not Path(file).exists():
+        render.notify(f"There is no store {file} yet: the page shows it once a crawl makes it.")
     serving.serve(store, found, render.notify)
     return 0

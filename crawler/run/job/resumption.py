@@ -19,7 +19,7 @@ _LIMIT = "max-pages"
 
 
 class Resumed(NamedTuple):
-    """The last crawl into a store, whose queue is not empty."""
+    """The last crawl into a store."""
 
     options: dict[str, Any]  # that were typed, by name; None: its value may be a secret
     reached: int | None  # the limit of pages that stopped it; it is none of the options
@@ -27,12 +27,13 @@ class Resumed(NamedTuple):
     listed: tuple[ListedSeed, ...]  # seeds that the store has only as URLs
 
 
-def resumed(store_url: str, *, with_seeds: bool = False) -> Resumed | None:
+def resumed(store_url: str, *, with_seeds: bool = False, is_again: bool = False) -> Resumed | None:
     """Return the crawl that a crawl into a store resumes; None if it resumes none.
 
     Args:
         store_url: a SQLAlchemy URL.
         with_seeds: read the seeds, too. This may read all URLs of the store.
+        is_again: the pages of a crawl that is finished will be queued again.
 
     Raises:
         StoreError: if the store has another schema.
@@ -41,7 +42,7 @@ def resumed(store_url: str, *, with_seeds: bool = False) -> Resumed | None:
         return None
     with report.reading(store_url) as connection:
         job = known_url.last_crawl(connection)
-        if job is None or not _number_in(connection, State.QUEUED):
+        if job is None or not (is_again or _number_in(connection, State.QUEUED)):
             return None
         stored = stored_json(job["settings"], "jobs", job["id"])
         seeds, listed = _seeds(connection, stored) if with_seeds else ((), ())

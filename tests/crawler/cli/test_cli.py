@@ -104,7 +104,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["extract", "none.txt"], 1, "none.txt"),
+        (["extract", "none.txt"], 2, "none.txt"),
         (["nonsense"], 2, "No such command"),
         (["crawl"], 2, "Missing argument"),
         (["crawl", "--seeds", "none.txt"], 2, "--seeds none.txt: there is no such file"),

@@ -147,7 +147,7 @@ def test_a_column_that_some_files_have_is_no_wrong_usage(tmp_path: Path) -> None
 
 def test_an_output_in_no_folder_is_named(tmp_path: Path) -> None:
     done = dedup(tmp_path, f"{B}\n", "-o", str(tmp_path / "none" / "x"))
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert f"{tmp_path / 'none' / 'x'}: No such file" in done.output.replace("\n", "")
 
 

@@ -98,6 +98,7 @@ def test_an_option_given_now_and_one_that_was_typed_go_before_variables_and_file
 
 
 def test_options_can_be_dropped(raw: Raw) -> None:
+    pytest.importorskip("prometheus_client", reason="needs prometheus_client")
     begin(raw, "--scope", "domain", "--allow-private", "--metrics", "0", "--json")
     done = crawl(SEED, "--no-allow-private", "--max-depth", "3")
     assert "As in the crawl that this one resumes: --scope domain --delay 0 --conn" in done.stderr
@@ -167,7 +168,16 @@ def test_without_a_seed_the_seeds_are_those_of_the_store(raw: Raw) -> None:
     heads = [head.decode() for head in raw.heads]
     hosts = {line for head in heads for line in head.split("\r\n") if line.startswith("Host: ")}
     assert hosts == {"Host: a.example", "Host: b.example", "Host: c.example"}
-    assert "Missing argument 'SEED'" in crawl(code=2).stderr, "nothing is queued"
+    said = " ".join(crawl(code=2).stderr.split())
+    assert "No URL is queued in s.db: give a SEED to crawl further, or --rec" in said
+
+
+def test_a_finished_crawl_is_made_again_without_its_seed(raw: Raw) -> None:
+    begin(raw)
+    crawl("--max-pages", "0")
+    done = crawl("--recrawl-after", "1s")
+    assert f"Resuming the crawl of {SEED}.\n" in done.stderr
+    assert "As in the crawl that this one resumes: --max-pages 0 --delay 0 --conn" in done.stderr
 
 
 def test_a_seed_with_a_password_is_resumed_with_it(raw: Raw) -> None:

@@ -54,7 +54,7 @@ def test_info_tells_what_a_file_is(folder: Path) -> None:
     assert done.returncode == 1
     assert b"a: the file of keys is damaged" in done.stderr
     done = run_command("keys", "info", "none", folder=folder)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"No such file" in done.stderr
 
 
