@@ -148,13 +148,13 @@ def list_hosts(
         return 0
     render.table(
         f"Hosts, of {listing.total:,}",
-        ("host", "queued", "latest pages", "seconds between requests", "waits until", "last error"),
+        ("host", "queued", "latest pages", "requests", "waits until", "last error"),
         [
             (
                 host.host,
                 host.queued,
                 host.pages,
-                "blocked" if host.blocked else f"{host.delay:g}, by {host.delay_from}",
+                "blocked" if host.blocked else f"every {host.delay:g} s, by {host.delay_from}",
                 f"{moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
                 f"{host.last_error}, {moment(host.last_error_at)}" if host.last_error else "",
             )

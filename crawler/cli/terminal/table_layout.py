@@ -37,9 +37,9 @@ class _Column(NamedTuple):
 def lay_out(names: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> Layout:
     """Return the lines of a table.
 
-    A column for which there is no room is on lines of its own: the first one above the other cells
-    of its row, any other one below them, with its name. What is wider than the table is one line
-    all the same.
+    A column without texts is left out. One for which there is no room is on lines of its own: the
+    first one above the other cells of its row, any other one below them, with its name. What is
+    wider than the table is one line all the same.
 
     Args:
         names: of the columns.
@@ -47,6 +47,7 @@ def lay_out(names: Sequence[str], rows: Sequence[Sequence[object]], width: int) 
         width: of the table, in characters.
     """
     columns = list(map(_column, range(len(names)), names, zip(*rows, strict=True)))
+    columns = [column for column in columns if not column.place or any(column.cells)]
     beside = _beside(columns, width)
     places = {column.place for column in beside}
     first, below = columns[0], [column for column in columns[1:] if column.place not in places]

@@ -19,6 +19,13 @@ def test_a_table_that_fits_has_a_line_for_each_row() -> None:
     ]
 
 
+def test_a_column_without_texts_is_left_out() -> None:
+    rows = [("a.example", 0, "", "every 1 s"), ("", 2, "", "")]
+    heading, body = lay_out(("host", "queued", "waits until", "requests"), rows, 80)
+    assert heading == ["host       queued  requests"]
+    assert body == ["a.example       0  every 1 s", "                2"]
+
+
 def test_urls_that_do_not_fit_are_on_lines_of_their_own() -> None:
     heading, body = lay_out(COLUMNS, [SHORT, LONG], 80)
     assert heading == ["rule      links"]
