@@ -191,6 +191,8 @@ def _because(state: State, reason: str | None, url: str) -> str | None:
     sentence = remedies.sentence_about(url, reason) or invalid.get(reason)
     if state is State.REDIRECTED and sentence is not None:
         return f"the target of its redirect cannot be fetched: {sentence}"
+    if state is State.FETCHED and sentence is not None:
+        return f"the page is there, and could not be fetched again: {sentence}"
     return sentence
 
 

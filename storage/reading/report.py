@@ -52,10 +52,10 @@ def reading(url: str) -> Iterator[Connection]:
 def status(connection: Connection) -> dict[str, Any]:
     """Return what the store holds, as plain data."""
     states: Counter[str] = Counter()
-    reasons: dict[str, dict[str, int]] = {"held": {}, "failed": {}}
+    reasons: dict[str, dict[str, int]] = {"held": {}, "failed": {}, "fetched": {}}
     for state, reason, count in counts.read(connection, "urls"):
         states[state] += count
-        if state in reasons:
+        if state in reasons and reason:
             reasons[state][reason] = count
     facts = read_facts(connection)
     links = connection.execute(select(refusals).order_by(refusals.c.count.desc())).all()
@@ -70,7 +70,9 @@ def status(connection: Connection) -> dict[str, Any]:
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
         "little_new": [one._asdict() for one in little_new.read(connection)],
         "use_reserved": {use: n for use, _, n in counts.read(connection, counts.RESERVED)},
-        **reasons,
+        "held": reasons["held"],
+        "failed": reasons["failed"],
+        "not_again": reasons["fetched"],
         "waiting": [
             {**host._asdict(), "until": iso(host.until)}
             for host in waiting_hosts(connection, time.time())

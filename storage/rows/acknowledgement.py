@@ -1,9 +1,11 @@
 """Acknowledgement: outcomes take URLs out of the queue; those that come late change nothing."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, case, update
 
+from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned.classes import LEARNED, delete_edges
 from canonry.storage.records import DEEPEST, HOST_BLOCKED, PATTERN_EXCLUDED, Outcome
 from canonry.storage.sql import transitions
@@ -31,6 +33,8 @@ _OPEN = (
     f"OR state = {State.HELD:d} AND reason IN ({_IN_FLIGHT})) AND id"
 )
 _VALIDATORS = "SELECT url_id, etag, modified FROM pages WHERE url_id"
+_PAGES = f"SELECT url_id, fetched_at FROM pages WHERE status < {FIRST_ERROR} AND url_id"  # noqa: S608 - ours
+_REDIRECTS = "SELECT from_id, last_seen FROM aliases WHERE kind = 'redirect' AND from_id"
 _FAIL = Prepared(
     update(hosts)
     .where(hosts.c.id == bindparam("host_id"))
@@ -52,6 +56,9 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
             one.url_id not in wanted or outcomes[wanted[one.url_id]].retry_at is not None
         ):
             wanted[one.url_id] = place
+    before = _answers_before(
+        connection, [id_ for id_, n in wanted.items() if _is_silent(outcomes[n])]
+    )
     settled: dict[int, Transition] = {}
     postponed = []
     in_flight: list[int] = []  # a learned rule held them while they were fetched
@@ -61,13 +68,17 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
         outcome = outcomes[wanted[url_id]]
         if outcome.retry_at is None:
             after = (outcome.state, outcome.reason)
+            if url_id in before:  # what it was stays true, as far as anybody knows
+                is_page = before[url_id].state is State.FETCHED
+                after = (before[url_id].state, outcome.reason if is_page else None)
             settled[url_id] = Transition(host_id, depth, state_reason(state, reason), after)
             in_flight += [url_id] * (state == State.HELD and reason == LEARNED)
         elif state == State.QUEUED:  # else it was held meanwhile, and is not retried
             postponed.append({"url_id": url_id, "at": outcome.retry_at, "why": outcome.reason})
         if outcome.retry_at is not None or outcome.state is State.FAILED:
             failed[host_id] = outcome.reason
-    transitions.move(connection, settled, due=now)
+    times = {url_id: answer.at for url_id, answer in before.items()}
+    transitions.move(connection, settled, due=now, due_of=times)
     delete_edges(connection, in_flight)
     errors = [
         {"host_id": host_id, "why": why, "at": now} for host_id, why in sorted(failed.items())
@@ -76,6 +87,30 @@ def acknowledge(connection: Connection, outcomes: Sequence[Outcome], now: float)
     _POSTPONE.run_many(connection, postponed)
     counting = {wanted[url_id] for url_id, *_rest in open_rows}
     return [place in counting for place in range(len(outcomes))]
+
+
+def _is_silent(outcome: Outcome) -> bool:
+    """Return True if a URL was given up without an answer of its own."""
+    has_answer = outcome.page or outcome.unread or outcome.leads
+    return outcome.state is State.FAILED and outcome.retry_at is None and not has_answer
+
+
+class _Answer(NamedTuple):
+    """What a URL has answered in an earlier crawl."""
+
+    state: State
+    at: float  # seconds since 1970
+
+
+def _answers_before(connection: Connection, given_up: Sequence[int]) -> dict[int, _Answer]:
+    """Return what URLs that gave no answer now have answered before: their pages and redirects."""
+    led = {
+        url_id: _Answer(State.REDIRECTED, at)
+        for url_id, at in rows_of(connection, _REDIRECTS, given_up)
+    }
+    return led | {
+        url_id: _Answer(State.FETCHED, at) for url_id, at in rows_of(connection, _PAGES, given_up)
+    }
 
 
 def _outdated(connection: Connection, outcomes: Sequence[Outcome]) -> set[int]:
@@ -94,6 +129,12 @@ def _outdated(connection: Connection, outcomes: Sequence[Outcome]) -> set[int]:
         for place, outcome in unchanged.items()
         if stored.get(outcome.url_id) != [outcome.queued.etag, outcome.queued.modified]
     }
+
+
+def known_answers(connection: Connection, url_ids: Sequence[int]) -> set[int]:
+    """Return the ids of those URLs that count as answered, although they may have failed now."""
+    found = rows_of(connection, "SELECT id, state FROM url_rows WHERE id", url_ids)
+    return {url_id for url_id, state in found if state in _ANSWERED}
 
 
 def fetched_anew(connection: Connection, outcomes: Iterable[Outcome]) -> set[int]:

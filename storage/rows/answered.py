@@ -16,6 +16,7 @@ from canonry.storage.records import (
     redirect_targets,
 )
 from canonry.storage.rows import pages, urls
+from canonry.storage.rows.acknowledgement import known_answers
 from canonry.storage.sql.schema import State
 
 _TRIED = 3  # other names tried for a page that is gone
@@ -78,4 +79,5 @@ def _release(connection: Connection, outcomes: Sequence[Outcome], targets: Itera
         if o.state in {State.FAILED, State.HELD}
         or (o.page is not None and o.page.status >= FIRST_ERROR)
     ]
-    classes.release_for(connection, set(failed) - gone)
+    silent = [o.url_id for o in outcomes if o.state is State.FAILED]
+    classes.release_for(connection, set(failed) - gone - known_answers(connection, silent))

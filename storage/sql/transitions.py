@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, bindparam, update
@@ -44,7 +45,11 @@ FROM unnest(%s::bigint[], %s::bigint[]) AS given (host, more) WHERE hosts.id = g
 
 
 def move(
-    connection: Connection, moved: Mapping[int, Transition], *, due: float | None = None
+    connection: Connection,
+    moved: Mapping[int, Transition],
+    *,
+    due: float | None = None,
+    due_of: Mapping[int, float] = MappingProxyType({}),
 ) -> None:
     """Write new states of known URLs, and count them.
 
@@ -52,11 +57,13 @@ def move(
         connection: in a writing transaction.
         moved: by the ids of the URLs, their transitions.
         due: the new value of that column; None leaves it as it is.
+        due_of: other values of it, by the ids of the URLs.
     """
     if not moved:
         return
     rows = [
-        (int(to), why, due, url_id) for url_id, (_host, _depth, _before, (to, why)) in moved.items()
+        (int(to), why, due_of.get(url_id, due), url_id)
+        for url_id, (_host, _depth, _before, (to, why)) in moved.items()
     ]
     execute_many(connection, _WRITES[connection.dialect.name], rows)
     count(connection, Counter(moved.values()))

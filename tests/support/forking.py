@@ -198,7 +198,7 @@ def _run(request: dict[str, object], fds: list[int]) -> None:
     main = ModuleType("__main__")  # so that processes of `multiprocessing` do not import this file
     main.__spec__ = ModuleSpec("canonry.__main__", None)
     sys.modules["__main__"] = main
-    from canonry.crawler.cli.commands import main as command  # noqa: PLC0415 - as above
+    from canonry.__main__ import main as command  # noqa: PLC0415 - as above
 
     command()
 

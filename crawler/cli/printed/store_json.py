@@ -93,6 +93,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     use_reserved: dict[str, int]  # pages, by the use that their sites reserve
     held: dict[str, int]  # by reason
     failed: dict[str, int]  # by reason
+    not_again: dict[str, int]  # pages that could not be fetched again, by reason; they stay
     waiting: list[WaitingJSON]
     aliases: list[AliasesJSON]
     merged: list[MergedJSON]

@@ -1,5 +1,6 @@
 """Last words of a crawl: what it could not do, why, what helps, and the exit code."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -66,7 +67,8 @@ def spoken(result: CrawlResult, store_status: Mapping[str, Any], max_pages: int)
     if not result.finished:
         yield "Interrupted; the same command resumes."
         return
-    unreached = {reason: n for reason, n in store_status["failed"].items() if is_unreached(reason)}
+    silent = Counter(store_status["failed"]) + Counter(store_status["not_again"])
+    unreached = {reason: n for reason, n in silent.items() if is_unreached(reason)}
     if result.is_fruitless:
         yield "Nothing was crawled: no seed gave a page. The same command tries them again."
     elif unreached:

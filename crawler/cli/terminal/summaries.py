@@ -60,6 +60,8 @@ def status(store_status: Mapping[str, Any]) -> None:
     aliases("Aliases", store_status["aliases"])
     table("Held", ("reason", "count"), list(store_status["held"].items()))
     table("Failed", ("reason", "count"), list(store_status["failed"].items()))
+    not_again = list(store_status["not_again"].items())
+    table("Pages that could not be fetched again, and stay", ("reason", "count"), not_again)
     table(
         "Waiting",
         ("host", "until", "because of", "URLs"),

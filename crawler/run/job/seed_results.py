@@ -80,7 +80,8 @@ def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
     unreached = [reason for reason in reasons if is_unreached(reason)]
     if unreached:
-        failed = urls.c.state == State.FAILED  # queued URLs have these reasons, too, before a retry
+        # Pages that a recrawl did not reach, too; but not what is queued for a retry.
+        failed = urls.c.state.in_((State.FAILED, State.FETCHED))
         queue_again(connection, and_(failed, urls.c.reason.in_(unreached)))
 
 
@@ -91,7 +92,7 @@ def is_unreached(reason: str) -> bool:
 
 def _failure(end: ChainEnd) -> str | None:
     """Return why the end of a seed's redirects is no page; None if it is one, or may become one."""
-    if end.state is State.FETCHED:
+    if end.state is State.FETCHED and end.reason is None:
         failed = end.status is not None and end.status >= FIRST_ERROR
         return f"status {end.status}" if failed else None
     is_kept = end.state is State.HELD and end.reason in _KEPT

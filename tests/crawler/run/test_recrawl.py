@@ -1,5 +1,6 @@
 """Recrawls: old pages are fetched again, with conditional requests."""
 
+import asyncio
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.crawls import SEED, crawl, page, target_of
 from support.servers import Answer, ok
-from support.sites import exported
+from support.sites import exported, run_command
 from support.stores import assert_counts_are_right
 
 from canonry.storage.reading import report
@@ -154,3 +155,30 @@ def test_a_recrawl_asks_for_what_a_robots_txt_held_before(tmp_path: Path) -> Non
         connection.execute("UPDATE robots SET expires_at = 0")
     status, pages = crawl(tmp_path, answer, recrawl_after="0")
     assert (status["held"], len(pages)) == ({}, 2)
+
+
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close a connection without an answer."""
+    writer.close()
+
+
+def test_a_server_that_is_down_during_a_recrawl_takes_nothing_away(tmp_path: Path) -> None:
+    """Pages and redirects stay what they were, and are asked again by the next recrawl."""
+    site = Site()
+    crawl(tmp_path, site.answer, retries=0)
+    before = exported_pages(tmp_path)
+    status, pages = crawl(tmp_path, lambda _head: hang_up, retries=0, recrawl_after="0")
+    assert pages == before
+    # "/down" had failed before, too.
+    assert status["urls"] == {"queued": 0, "fetched": 5, "redirected": 1, "failed": 1, "held": 0}
+    [(reason, number)] = status["not_again"].items()
+    assert (reason.partition(":")[0], number) == ("connect", 5)
+    with report.reading(f"sqlite:///{tmp_path / 'store.db'}") as connection:
+        assert_counts_are_right(connection)
+    said = run_command("why", f"{SEED}plain", "--store", "store.db", folder=tmp_path).stdout
+    assert b"the page is there, and could not be fetched again: " in b" ".join(said.split())
+    asked = site.requested.copy()
+    status, _pages = crawl(tmp_path, site.answer, retries=0, recrawl_after="0")
+    again = site.requested - asked
+    assert set(again) == set(site.answers), "each once more, but for robots.txt"
+    assert status["urls"]["fetched"] == 5

@@ -192,7 +192,7 @@ def test_each_cause_is_a_sentence_with_what_helps(
     result = wiring.CrawlResult(
         finished=True, seconds=1.0, progress=Progress(), seeds=1, failed_seeds=(seed,)
     )
-    found = {"failed": {}, "urls": {"queued": 0}}
+    found = {"failed": {}, "not_again": {}, "urls": {"queued": 0}}
     told = "\n".join(last_words.spoken(result, found, 0))
     assert because in told
     assert advice is None or advice in told
