@@ -204,7 +204,7 @@ def test_the_last_words_name_what_is_left() -> None:
     result = wiring.CrawlResult(
         finished=True, seconds=1.0, progress=Progress(), seeds=20, failed_seeds=seeds
     )
-    found = {"failed": {"dns": 2, "loop": 1}, "urls": {"queued": 7, "fetched": 10}}
+    found = {"failed": {"dns": 2, "loop": 1}, "not_again": {}, "urls": {"queued": 7, "fetched": 10}}
     told = list(last_words.spoken(result, found, 10))
     assert len(told) == 13
     assert told[10] == "canonry: 3 more seeds gave no page"
