@@ -19,7 +19,10 @@ _MAX_TRANSIT_SECONDS, _MAX_TRANSIT_SHARE = 0.05, 0.2
 _SHARES = 4  # shares of the slots, or fewer if there are fewer domains; a domain may use one
 _UNPARKED = 256  # parked hosts of an address that become ready at once
 _YIELDED = 4  # turns of every other domain, before one of a host that yields
-_LATEST = 0.3  # weight of the latest answer in a host's average latency
+_LATEST = 0.3  # weight of the latest answer in a host's average latency ...
+# ... in which one answer counts as so many seconds at most, or as so many times the average: one
+# URL that hangs makes no slow host.
+_SUDDEN, _GROWTH = 1.0, 3
 
 
 class Turns:
@@ -318,7 +321,8 @@ class Turns:
     def answered(self, name: str, seconds: float) -> None:
         """Note how long a host took to answer: slow hosts get fewer requests."""
         host = self._hosts[name]
-        host.latency += _LATEST * (seconds - host.latency)
+        counted = min(seconds, max(_SUDDEN, _GROWTH * host.latency))
+        host.latency += _LATEST * (counted - host.latency)
 
     def slow_down(self, name: str, *, delay: float | None = None, until: float = 0.0) -> None:
         """Slow a host down: set its delay, or allow no request before a time."""

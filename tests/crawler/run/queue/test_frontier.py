@@ -249,7 +249,7 @@ def test_a_slow_host_gets_fewer_requests() -> None:
     frontier.put("h", [queued(n) for n in range(90)])
     now = 0.0
     gaps = []
-    for seconds in (0.1, 0.1, 4.0, 4.0, 60.0, *[0.0] * 20):
+    for seconds in (0.1, 60.0, 0.1, *[8.0] * 8, *[0.0] * 20):
         assert frontier.take(now) is not None
         turns.answered("h", seconds)
         turns.done("h")
@@ -262,8 +262,8 @@ def test_a_slow_host_gets_fewer_requests() -> None:
         gaps.append(ready - now)
         now = ready + 1000
         frontier.put("h", [queued(1000 + len(gaps))])
-    assert gaps[0] == gaps[1] == 1.0
-    assert 1.0 < gaps[2] < gaps[3] < gaps[4] == 9.0
+    assert gaps[:3] == [1.0] * 3, "one URL that hangs makes no slow host"
+    assert 1.0 < gaps[5] < gaps[6] < gaps[7] < gaps[10] == 9.0
     assert gaps[-1] == 1.0
 
 
