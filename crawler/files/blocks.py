@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from canonry.crawler.compression import FAULTS, Stream, decompressed, write_all
+from canonry.crawler.files.csv_records import OpenQuoteError
 from canonry.crawler.files.formats import (
     ANY,
     HEAD,
@@ -141,10 +142,11 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
 
 
 def cut_off(source: str, number: int, error: BaseException) -> Cut:
-    """Return where a source breaks off, with a short printable reason."""
+    """Return where a source breaks off, or what is wrong in it, with a short printable reason."""
     said = getattr(error, "strerror", None) or str(error)
     reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
-    return Cut(source, number, reason or type(error).__name__)
+    is_whole = isinstance(error, OpenQuoteError)
+    return Cut(source, number, reason or type(error).__name__, is_whole)
 
 
 def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:

@@ -194,7 +194,9 @@ def dedup(summary: Summary, seconds: float) -> None:
     if not LOUDNESS.quiet:
         _dedup_tables(summary)
     for cut in summary.cut:
-        notify(f"canonry: {cut}; the output has what was read before")
+        notify(f"canonry: {cut}")
+    if summary.cut:
+        notify("canonry: the output has all that could be read")
 
 
 def _dedup_tables(summary: Summary) -> None:
