@@ -118,6 +118,7 @@ def run(
 
     Raises:
         OSError, StoreError: a file or the store failed; nothing is left half-written.
+        NoURLError: no line is a URL; the outputs stay as they were.
     """
     plan = Plan(
         files=job.files,
@@ -140,7 +141,8 @@ def run(
     with ExitStack() as stack:
         claims = stack.enter_context(against_store.claims_in(job.store, canonicalizer, notify))
         summary = against_store.dedup(plan, claims, _results(job, canonicalizer, stack))
-        return _check_read(summary)
+        summary.check_read()
+        return summary
 
 
 def _local(job: Job, plan: Plan) -> Summary:
@@ -196,7 +198,7 @@ def _deduplicated(
     at, start = datetime.now(UTC), time.monotonic()
     try:
         done = dedup(plan, place, found)
-        _check_read(done.summary)
+        done.summary.check_read()
     except KeyboardInterrupt:
         if place.has_checkpoint:
             plan.notify("with --resume the same command continues from here")
@@ -205,17 +207,6 @@ def _deduplicated(
         about = About(job.files, plan.canonicalizer.policy, at, time.monotonic() - start)
         report.write(html_report.page(done, about).encode())
     return done.summary
-
-
-def _check_read(summary: Summary) -> Summary:
-    """Fail if nothing could be read, so that the outputs stay as they were.
-
-    Raises:
-        OSError: if sources broke off before the first line.
-    """
-    if summary.cut and not summary.lines:
-        raise OSError(f"{'; '.join(summary.cut)}; no output was written")
-    return summary
 
 
 def _on_cluster(job: Job, plan: Plan) -> Summary:
@@ -228,7 +219,9 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
         return cluster.dedup(plan, session(job.workers), folder=job.out)
     with ExitStack() as stack:
         found = _results(job, plan.canonicalizer, stack)
-        return _check_read(cluster.dedup(plan, session(job.workers), found))
+        summary = cluster.dedup(plan, session(job.workers), found)
+        summary.check_read()
+        return summary
 
 
 def _workplace_beside(job: Job) -> str | None:

@@ -234,7 +234,7 @@ def test_a_failed_run_adds_no_keys(tmp_path: Path) -> None:
     before = (tmp_path / "s.keys").read_bytes()
     words = ["dedup", "-", "--seen", "s.keys", "-o", "no/such/folder/out"]
     done = run_command(*words, folder=tmp_path, data=b"http://b.example/")
-    assert done.returncode == 1
+    assert done.returncode == 2
     (tmp_path / "s.keys").write_bytes(before[:-3])
     done = run_command("dedup", "-", "--seen", "s.keys", "-o", "out", folder=tmp_path, data=b"x")
     assert done.returncode == 1
