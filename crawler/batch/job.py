@@ -11,14 +11,15 @@ from pathlib import Path
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import html_report, results
-from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
+from canonry.crawler.batch.checkpoint import Workplace, workplace
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
 from canonry.crawler.batch.passes import first_pass, one_pass
-from canonry.crawler.batch.passes.first_pass import FirstPass, Start, partitions_for
+from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
+from canonry.crawler.batch.repeats import is_repeated, name_of, outputs_of
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
@@ -32,6 +33,7 @@ from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.settings import SettingsError
+from canonry.storage.timestamps import iso, moment
 
 _MOST_LOOKED_AT = 1_000  # files whose format is reported
 
@@ -156,10 +158,14 @@ def _local(job: Job, plan: Plan) -> Summary:
             return _written(job, plan, place)
         with extending(job.seen, plan.canonicalizer.policy) as seen:
             plan = replace(plan, seen=seen)
-            name = fingerprint(plan, partitions_for(plan)) if place.lasting else ""
-            if job.resume and _is_finished(job, plan, seen):
-                plan.notify(f"this job was finished before; {job.seen} has its keys")
+            if is_repeated(job, plan, seen):
+                at = moment(iso(Path(job.seen).stat().st_mtime))
+                plan.notify(
+                    f"canonry: {job.seen} has the keys of this job since {at}; its outputs stay as "
+                    f"they are: {', '.join(outputs_of(job)) or 'none'}"
+                )
                 return place.finished() or Summary()
+            name = name_of(job, plan)
             try:
                 summary = _written(job, plan, place)
             except StreamEndedError:
@@ -168,12 +174,6 @@ def _local(job: Job, plan: Plan) -> Summary:
             place.finish(summary)
             _extend(job, plan, seen, place, name)
             return summary
-
-
-def _is_finished(job: Job, plan: Plan, seen: SeenFile) -> bool:
-    """Return True if the file of keys was last extended by this job."""
-    name = fingerprint(plan, partitions_for(plan), seen.state.before)
-    return seen.state.job == name and (job.out is None or Path(job.out).exists())
 
 
 def _extend(job: Job, plan: Plan, seen: SeenFile, place: Workplace, name: str) -> None:

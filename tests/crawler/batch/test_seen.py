@@ -290,3 +290,39 @@ def test_options_that_make_no_sense_are_told(tmp_path: Path, words: list[str], s
     assert done.returncode == 2
     assert said in done.stderr.decode()
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["a new file of keys", "an older one"])
+def test_a_job_that_is_repeated_keeps_its_outputs(tmp_path: Path, is_there: bool) -> None:
+    if is_there:
+        write_keys(tmp_path / "s.keys", keys_of([b"http://b.example/"]))
+    (tmp_path / "in").write_bytes(b"http://a.example/1\nHTTP://a.example/1\nhttp://b.example/\n")
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "out", "--map", "map"]
+    assert run_command(*words, folder=tmp_path).returncode == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = run_command(*words, folder=tmp_path)
+    assert done.returncode == 0
+    assert b"canonry: s.keys has the keys of this job since 20" in done.stderr
+    assert b"its outputs stay as they are: out, map" in done.stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    done = run_command(*words[:-2], "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["seen"] == 3, "it is another job without the map"
+
+
+@pytest.mark.parametrize("change", ["input", "output", "gone", "option"])
+def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str) -> None:
+    """On a day without news, the lines of the day before must not be taken for new ones."""
+    (tmp_path / "in").write_bytes(b"http://a.example/1\n")
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "out"]
+    assert run_command(*words, folder=tmp_path).returncode == 0
+    if change == "input":
+        (tmp_path / "in").write_bytes(b"http://a.example/1#x\n")
+    elif change == "output":
+        words[-1] = "other"
+    elif change == "gone":
+        (tmp_path / "out").unlink()
+    else:
+        words += ["--write", "canonical"]
+    done = run_command(*words, folder=tmp_path)
+    assert b"1 seen before" in done.stderr
+    assert (tmp_path / words[5]).read_bytes() == b""
