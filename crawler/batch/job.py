@@ -14,6 +14,7 @@ from canonry.crawler.batch import html_report, results
 from canonry.crawler.batch.checkpoint import Workplace, workplace
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
+from canonry.crawler.batch.interrupts import interrupted_at_once
 from canonry.crawler.batch.passes import first_pass, one_pass
 from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
@@ -121,6 +122,7 @@ def run(
     Raises:
         OSError, StoreError: a file or the store failed; nothing is left half-written.
         NoURLError: no line is a URL; the outputs stay as they were.
+        KeyboardInterrupt: Ctrl-C or SIGTERM has ended it; with a message if something was saved.
     """
     plan = Plan(
         files=job.files,
@@ -134,6 +136,12 @@ def run(
         mapped=job.map is not None,
         groups=job.groups is not None,
     )
+    with interrupted_at_once():
+        return _done(job, plan)
+
+
+def _done(job: Job, plan: Plan) -> Summary:
+    """Do a job with its engine."""
     if job.engine != "local":
         return _on_cluster(job, plan)
     if job.store is None:
@@ -141,8 +149,9 @@ def run(
     from canonry.crawler.batch import against_store  # noqa: PLC0415 - loads SQLAlchemy
 
     with ExitStack() as stack:
-        claims = stack.enter_context(against_store.claims_in(job.store, canonicalizer, notify))
-        summary = against_store.dedup(plan, claims, _results(job, canonicalizer, stack))
+        make = plan.canonicalizer
+        claims = stack.enter_context(against_store.claims_in(job.store, make, plan.notify))
+        summary = against_store.dedup(plan, claims, _results(job, make, stack))
         summary.check_read()
         return summary
 
@@ -170,7 +179,9 @@ def _local(job: Job, plan: Plan) -> Summary:
                 summary = _written(job, plan, place)
             except StreamEndedError:
                 _extend(job, plan, seen, place, name)
-                raise
+                raise KeyboardInterrupt(
+                    f"{job.seen} has the keys of the printed lines; run the same command for others"
+                ) from None
             place.finish(summary)
             _extend(job, plan, seen, place, name)
             return summary
@@ -199,10 +210,13 @@ def _deduplicated(
     try:
         done = dedup(plan, place, found)
         done.summary.check_read()
-    except KeyboardInterrupt:
-        if place.has_checkpoint:
-            plan.notify("with --resume the same command continues from here")
+    except StreamEndedError:
         raise
+    except KeyboardInterrupt:
+        if not place.has_checkpoint:
+            raise
+        how = "run the same command" if job.resume else "add --resume to the same command"
+        raise KeyboardInterrupt(f"a checkpoint is saved; {how} to go on from there") from None
     if report is not None:
         about = About(job.files, plan.canonicalizer.policy, at, time.monotonic() - start)
         report.write(html_report.page(done, about).encode())
@@ -280,12 +294,14 @@ def _dedup(
 ) -> Deduplicated:
     """Run a plan in one pass if its keys fit into memory, else in two."""
     if not one_pass.fits(plan, start):
-        fates = FirstPass(plan, workplace, start).run()
+        with workplace.saving_when_interrupted(plan.notify):
+            fates = FirstPass(plan, workplace, start).run()
         again = plan.blocks(start.checkpoint.summary, workplace.open)
         writer = PartWriter(plan, Summary(), texts)
         return SecondPass(plan, workplace, fates, texts).run(again, 0, writer, results)
     engine = OnePass(plan, workplace, start, texts)
-    left = engine.run(results)
+    with workplace.saving_when_interrupted(plan.notify):
+        left = engine.run(results)
     if left is None:
         checkpoint = start.checkpoint
         summary = checkpoint.summary.with_fates(engine.writer.counted)
@@ -296,7 +312,8 @@ def _dedup(
     spool = BlockSpool(workplace.folder / "blocks") if any(map(is_stream, plan.files)) else None
     if spool is not None:
         rest = spool.copied(rest)
-    fates = FirstPass(plan, workplace, start, rest).run()
+    with workplace.saving_when_interrupted(plan.notify):
+        fates = FirstPass(plan, workplace, start, rest).run()
     if spool is not None:
         again = spool.blocks()
     else:

@@ -28,6 +28,7 @@ _WRONG_USAGE = (
     *(SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError),
     FileNotFoundError,  # of a name that was given
 )
+_START_AGAIN = "run the same command to start again"
 _P = ParamSpec("_P")
 
 
@@ -62,10 +63,8 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
         return FAILED
     except (StoreError, InvalidURL, OSError, MemoryError) as error:
         return _report(error, FAILED)
-    except KeyboardInterrupt:
-        resumes = click.get_current_context().params.get("resume")
-        go_on = "resume" if resumes else "start again"
-        render.notify(f"canonry: interrupted; run the same command to {go_on}")
+    except KeyboardInterrupt as error:  # its message says what was saved
+        render.notify(f"canonry: interrupted; {str(error) or _START_AGAIN}")
         return INTERRUPTED
     except Exception as error:
         damaged = _damaged_store(error)
