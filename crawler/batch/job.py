@@ -33,6 +33,7 @@ from canonry.crawler.files.line_formats import among
 from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 from canonry.storage.timestamps import iso, moment
 
@@ -191,7 +192,7 @@ def _extend(job: Job, plan: Plan, seen: SeenFile, place: Workplace, name: str) -
     """Add the new keys of a job to the file of keys, and notify people."""
     before = seen.state.keys
     after = seen.extend(place.fresh, name).keys
-    plan.notify(f"{job.seen}: {after - before:,} keys added to {before:,}")
+    plan.notify(f"{job.seen}: {counted(after - before, 'key')} added to {before:,}")
 
 
 def _written(job: Job, plan: Plan, place: Workplace) -> Summary:

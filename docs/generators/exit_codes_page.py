@@ -27,7 +27,9 @@ place where it arose.
 Colours, lines broken between words and progress are for terminals: a pipe or a file gets none of
 them. `NO_COLOR` turns colours off. Tables are made for the width of the terminal, and in a pipe for
 80 columns, unless `COLUMNS` is set. URLs, names and numbers are always whole: a column for which
-there is no room is on lines of its own, below its row or above it.
+there is no room is on lines of its own, below its row or above it. Only an example of a dedup that
+has more than 2,000 characters is cut. A command whose results go to a closed standard output
+(`>&-`) fails with code 1.
 """
 
 
