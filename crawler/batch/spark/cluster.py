@@ -128,7 +128,7 @@ def _reading(input_format: InputFormat, make: _Maker) -> Callable[[Batches], Bat
                     if isinstance(found, Cut):
                         yield _row(None, _CUT, place + found.number + 1, str(found).encode())
                     else:
-                        lines += found.size
+                        lines = found.first + found.size - 1
                         yield from _rows_of(found, keying.keyed(found, canonicalizer), place)
                 yield _row(number.to_bytes(16), _LINES, place + lines, b"")
 

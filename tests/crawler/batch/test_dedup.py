@@ -18,6 +18,9 @@ from support.sites import exported, run_command, wait_for
 from support.strategies import raw, tries
 
 import canonry
+from canonry.crawler.files import pieces
+from canonry.crawler.files.blocks import Block
+from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.line_streams import LONGEST
 
 LINES = b"""http://a.example/
@@ -292,3 +295,30 @@ def test_repeats_of_a_store_are_urls(tmp_path: Path) -> None:
         words = ["dedup", "-", "--store", "s.db"]
         done = run_command(*words, folder=tmp_path, data=b"http://a.example/\nno url\n")
         assert (done.returncode, done.stdout) == (0, expected)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", "þ"])
+def test_a_table_counts_the_same_with_any_delimiter(tmp_path: Path, delimiter: str) -> None:
+    rows = [("n", "url"), ("1", "http://a.example/"), ("2", "no"), ("3", "http://b.example/")]
+    text = "".join(f"{delimiter.join(row)}\n" for row in rows)
+    (tmp_path / "in").write_text(text, encoding="utf-8")
+    words = ["dedup", "in", "--column", "url", "-o", "out.jsonl", "--json"]
+    if delimiter == "þ":
+        words += ["--delimiter", delimiter]
+    done = run_command(*words, folder=tmp_path)
+    found = json.loads(done.stdout)
+    assert (found["lines"], found["blank"], found["distinct"]) == (3, 0, 2)
+    assert found["refused_samples"]["relative"].startswith("in:3: ")
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["line"] for row in written] == [2, 4]
+
+
+def test_pieces_of_a_table_have_its_line_numbers(tmp_path: Path) -> None:
+    rows = "".join(f"{n}\thttp://a.example/{n}\n" for n in range(2, 200))
+    (tmp_path / "in").write_text(f"n\turl\n{rows}")
+    form = InputFormat(column="url")
+    parts = pieces.pieces_of(str(tmp_path / "in"), form, 1000)
+    assert len(parts) > 2
+    first, second = ([*pieces.read(part, form)] for part in parts[:2])
+    assert [block.first for block in first if isinstance(block, Block)] == [2]
+    assert [block.first for block in second if isinstance(block, Block)] == [1]
