@@ -45,11 +45,12 @@ def interrupted_later(note: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def _handling(handler: _Handler) -> Iterator[None]:
-    """Handle the signals; only the main thread can."""
+    """Handle the signals, but those that are ignored; only the main thread can."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    handled = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in handled}
     try:
         yield
     finally:

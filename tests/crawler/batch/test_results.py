@@ -350,6 +350,19 @@ def test_a_signal_saves_a_checkpoint(
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+def test_an_ignored_signal_stays_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As SIGINT is in a script's processes in the background."""
+    monkeypatch.chdir(tmp_path)
+    Path("in").write_bytes(b"http://a.example/")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        asked = dedup_job.Job(["in"], out="out")
+        job.run(asked, WEB, lambda _count: os.kill(os.getpid(), signal.SIGINT), print)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert Path("out").read_bytes() == b"http://a.example/\n"
+
+
 def test_a_second_signal_ends_a_job_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
