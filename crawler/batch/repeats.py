@@ -6,6 +6,7 @@ import os
 from canonry.crawler.batch.checkpoint import fingerprint
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.passes.first_pass import partitions_for
+from canonry.crawler.files.output import is_special
 from canonry.crawler.key_files.seen_file import SeenFile
 from canonry.crawler.locations import is_remote, version_of
 
@@ -24,6 +25,8 @@ def name_of(job: Job, plan: Plan, seen: str | None = None) -> str:
         seen: the id of the state of the file of keys; None for its current one.
     """
     if job.reads_streams or (job.out is None and not job.seen_only):
+        return ""
+    if any(not is_remote(name) and is_special(name) for name in outputs_of(job)):
         return ""
     outputs = [name if is_remote(name) else os.path.realpath(name) for name in outputs_of(job)]
     written = (outputs, job.output_format, job.contents)

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate, chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -249,10 +249,22 @@ def _rows_and_lines(
         rows += reader
         if rows[-1] == [_MARK] and reader.line_num == len(rows):
             return rows[:-1], range(1, len(rows)), ()
-    records = list(csv_records(io.StringIO(text, newline=""), delimiter, is_over=is_over))
-    ends = list(accumulate(record.lines for record in records))
-    open_quotes = [end - 1 for end, record in zip(ends, records, strict=True) if record.is_open]
-    return [record.cells for record in records], ends, open_quotes
+    ends: list[int] = []
+    rows = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    with suppress(csv.Error):
+        for row in reader:
+            rows.append(row)
+            ends.append(reader.line_num)
+    line = ends[-1] if ends else 0
+    open_quotes: list[int] = []
+    left = islice(io.StringIO(text, newline=""), line, None)
+    for record in csv_records(left, delimiter, is_over=is_over):
+        line += record.lines
+        rows.append(record.cells)
+        ends.append(line)
+        open_quotes += [line - 1] * record.is_open
+    return rows, ends, open_quotes
 
 
 def _column(rows: list[list[str] | None], place: int) -> list[bytes | None] | bytes:

@@ -309,6 +309,13 @@ def test_a_job_that_is_repeated_keeps_its_outputs(tmp_path: Path, is_there: bool
     assert json.loads(done.stdout)["seen"] == 3, "it is another job without the map"
 
 
+def test_a_job_that_writes_to_a_device_is_repeated(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/1\n")
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "/dev/null", "--json"]
+    found = [json.loads(run_command(*words, folder=tmp_path).stdout)["seen"] for _ in range(2)]
+    assert found == [0, 1]
+
+
 @pytest.mark.parametrize("change", ["input", "output", "gone", "option"])
 def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str) -> None:
     """On a day without news, the lines of the day before must not be taken for new ones."""
