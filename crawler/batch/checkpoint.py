@@ -15,6 +15,7 @@ from typing import IO, NamedTuple, TypeVar
 import msgspec
 
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.interrupts import interrupted_later
 from canonry.crawler.batch.largest import Numerous
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import Copied, gz
@@ -66,6 +67,7 @@ class Workplace:
         self.folder = folder
         self.lasting = lasting
         self._resume = resume
+        self._is_interrupted = False
         self._due = time.monotonic() + _SAVE_EVERY
         self._began = 0.0
 
@@ -137,7 +139,21 @@ class Workplace:
     def save_is_due(self) -> bool:
         """Return True if a checkpoint should be saved now."""
         self._began = time.monotonic()
-        return self.lasting and self._began > self._due
+        return self.lasting and (self._is_interrupted or self._began > self._due)
+
+    @contextmanager
+    def saving_when_interrupted(self, notify: Callable[[str], None]) -> Iterator[None]:
+        """Defer Ctrl-C in a block until the next checkpoint, which is due at once then."""
+        if not self.lasting:
+            yield
+            return
+
+        def interrupt() -> None:
+            self._is_interrupted = True
+            notify("saving a checkpoint; Ctrl-C again stops at once")
+
+        with interrupted_later(interrupt):
+            yield
 
     def save(self, checkpoint: Checkpoint, files: Sequence[Path]) -> None:
         """Sync the files that a checkpoint needs to disk, then write it.
@@ -146,6 +162,9 @@ class Workplace:
             checkpoint: the checkpoint to save.
             files: that it needs. Since the last checkpoint they may only have grown. Files that
                 only that one needed are deleted.
+
+        Raises:
+            KeyboardInterrupt: it is saved, and Ctrl-C was pressed before.
         """
         before, checkpoint.files = checkpoint.files, {}
         for path in files:
@@ -160,6 +179,8 @@ class Workplace:
             (self.folder / name).unlink(missing_ok=True)
         now = time.monotonic()
         self._due = now + max(_SAVE_EVERY, _SAVING * (now - self._began))
+        if self._is_interrupted:
+            raise KeyboardInterrupt
 
     def finish(self, summary: Summary) -> None:
         """Note that all outputs are in place, so only the file of keys is left to extend."""

@@ -11,6 +11,7 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.files.line_streams import Cut
+from canonry.crawler.files.tables import format_of
 from canonry.crawler.key_files.seen_file import SeenFile
 from canonry.crawler.locations import is_remote, is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
@@ -91,7 +92,7 @@ class Job(NamedTuple):
     def _check_outputs(self) -> None:
         """Refuse outputs that are inputs or each other, and ``-`` as the name of an output."""
         outputs = (
-            ("-o", self.out),
+            ("-o", None if self._writes_folder else self.out),
             ("--map", self.map),
             ("--groups", self.groups),
             ("--report", self.report),
@@ -101,6 +102,12 @@ class Job(NamedTuple):
             if name == "-":
                 raise SettingsError(f"{option} -: name a file; standard output has the lines")
         output.check_distinct(outputs, [*self.files, *self.also_read])
+
+    @property
+    def _writes_folder(self) -> bool:
+        """Return True if the output is a folder, as Spark writes Parquet."""
+        wanted = self.output_format or format_of(self.out)
+        return self.engine != "local" and wanted == "parquet"
 
 
 _NOT_WITH_STORE = {

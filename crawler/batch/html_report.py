@@ -91,7 +91,9 @@ def page(done: Deduplicated, about: About) -> str:
                 ("lines", "reason, and the first of these lines"),
                 _refused(summary),
             ),
-            *_table("What broke off", ("source",), [(markup.url(text),) for text in summary.cut]),
+            *_table(
+                "What could not be read", ("source",), [(markup.url(text),) for text in summary.cut]
+            ),
             "</main></body></html>\n",
         ]
     )

@@ -11,14 +11,16 @@ from pathlib import Path
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import html_report, results
-from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
+from canonry.crawler.batch.checkpoint import Workplace, workplace
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
+from canonry.crawler.batch.interrupts import interrupted_at_once
 from canonry.crawler.batch.passes import first_pass, one_pass
-from canonry.crawler.batch.passes.first_pass import FirstPass, Start, partitions_for
+from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
+from canonry.crawler.batch.repeats import is_repeated, name_of, outputs_of
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
@@ -31,7 +33,9 @@ from canonry.crawler.files.line_formats import among
 from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
+from canonry.storage.timestamps import iso, moment
 
 _MOST_LOOKED_AT = 1_000  # files whose format is reported
 
@@ -118,6 +122,8 @@ def run(
 
     Raises:
         OSError, StoreError: a file or the store failed; nothing is left half-written.
+        NoURLError: no line is a URL; the outputs stay as they were.
+        KeyboardInterrupt: Ctrl-C or SIGTERM has ended it; with a message if something was saved.
     """
     plan = Plan(
         files=job.files,
@@ -131,6 +137,12 @@ def run(
         mapped=job.map is not None,
         groups=job.groups is not None,
     )
+    with interrupted_at_once():
+        return _done(job, plan)
+
+
+def _done(job: Job, plan: Plan) -> Summary:
+    """Do a job with its engine."""
     if job.engine != "local":
         return _on_cluster(job, plan)
     if job.store is None:
@@ -138,9 +150,11 @@ def run(
     from canonry.crawler.batch import against_store  # noqa: PLC0415 - loads SQLAlchemy
 
     with ExitStack() as stack:
-        claims = stack.enter_context(against_store.claims_in(job.store, canonicalizer, notify))
-        summary = against_store.dedup(plan, claims, _results(job, canonicalizer, stack))
-        return _check_read(summary)
+        make = plan.canonicalizer
+        claims = stack.enter_context(against_store.claims_in(job.store, make, plan.notify))
+        summary = against_store.dedup(plan, claims, _results(job, make, stack))
+        summary.check_read()
+        return summary
 
 
 def _local(job: Job, plan: Plan) -> Summary:
@@ -154,31 +168,31 @@ def _local(job: Job, plan: Plan) -> Summary:
             return _written(job, plan, place)
         with extending(job.seen, plan.canonicalizer.policy) as seen:
             plan = replace(plan, seen=seen)
-            name = fingerprint(plan, partitions_for(plan)) if place.lasting else ""
-            if job.resume and _is_finished(job, plan, seen):
-                plan.notify(f"this job was finished before; {job.seen} has its keys")
+            if is_repeated(job, plan, seen):
+                at = moment(iso(Path(job.seen).stat().st_mtime))
+                plan.notify(
+                    f"canonry: {job.seen} has the keys of this job since {at}; its outputs stay as "
+                    f"they are: {', '.join(outputs_of(job)) or 'none'}"
+                )
                 return place.finished() or Summary()
+            name = name_of(job, plan)
             try:
                 summary = _written(job, plan, place)
             except StreamEndedError:
                 _extend(job, plan, seen, place, name)
-                raise
+                raise KeyboardInterrupt(
+                    f"{job.seen} has the keys of the printed lines; run the same command for others"
+                ) from None
             place.finish(summary)
             _extend(job, plan, seen, place, name)
             return summary
-
-
-def _is_finished(job: Job, plan: Plan, seen: SeenFile) -> bool:
-    """Return True if the file of keys was last extended by this job."""
-    name = fingerprint(plan, partitions_for(plan), seen.state.before)
-    return seen.state.job == name and (job.out is None or Path(job.out).exists())
 
 
 def _extend(job: Job, plan: Plan, seen: SeenFile, place: Workplace, name: str) -> None:
     """Add the new keys of a job to the file of keys, and notify people."""
     before = seen.state.keys
     after = seen.extend(place.fresh, name).keys
-    plan.notify(f"{job.seen}: {after - before:,} keys added to {before:,}")
+    plan.notify(f"{job.seen}: {counted(after - before, 'key')} added to {before:,}")
 
 
 def _written(job: Job, plan: Plan, place: Workplace) -> Summary:
@@ -196,26 +210,18 @@ def _deduplicated(
     at, start = datetime.now(UTC), time.monotonic()
     try:
         done = dedup(plan, place, found)
-        _check_read(done.summary)
-    except KeyboardInterrupt:
-        if place.has_checkpoint:
-            plan.notify("with --resume the same command continues from here")
+        done.summary.check_read()
+    except StreamEndedError:
         raise
+    except KeyboardInterrupt:
+        if not place.has_checkpoint:
+            raise
+        how = "run the same command" if job.resume else "add --resume to the same command"
+        raise KeyboardInterrupt(f"a checkpoint is saved; {how} to go on from there") from None
     if report is not None:
         about = About(job.files, plan.canonicalizer.policy, at, time.monotonic() - start)
         report.write(html_report.page(done, about).encode())
     return done.summary
-
-
-def _check_read(summary: Summary) -> Summary:
-    """Fail if nothing could be read, so that the outputs stay as they were.
-
-    Raises:
-        OSError: if sources broke off before the first line.
-    """
-    if summary.cut and not summary.lines:
-        raise OSError(f"{'; '.join(summary.cut)}; no output was written")
-    return summary
 
 
 def _on_cluster(job: Job, plan: Plan) -> Summary:
@@ -228,7 +234,9 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
         return cluster.dedup(plan, session(job.workers), folder=job.out)
     with ExitStack() as stack:
         found = _results(job, plan.canonicalizer, stack)
-        return _check_read(cluster.dedup(plan, session(job.workers), found))
+        summary = cluster.dedup(plan, session(job.workers), found)
+        summary.check_read()
+        return summary
 
 
 def _workplace_beside(job: Job) -> str | None:
@@ -287,12 +295,14 @@ def _dedup(
 ) -> Deduplicated:
     """Run a plan in one pass if its keys fit into memory, else in two."""
     if not one_pass.fits(plan, start):
-        fates = FirstPass(plan, workplace, start).run()
+        with workplace.saving_when_interrupted(plan.notify):
+            fates = FirstPass(plan, workplace, start).run()
         again = plan.blocks(start.checkpoint.summary, workplace.open)
         writer = PartWriter(plan, Summary(), texts)
         return SecondPass(plan, workplace, fates, texts).run(again, 0, writer, results)
     engine = OnePass(plan, workplace, start, texts)
-    left = engine.run(results)
+    with workplace.saving_when_interrupted(plan.notify):
+        left = engine.run(results)
     if left is None:
         checkpoint = start.checkpoint
         summary = checkpoint.summary.with_fates(engine.writer.counted)
@@ -303,7 +313,8 @@ def _dedup(
     spool = BlockSpool(workplace.folder / "blocks") if any(map(is_stream, plan.files)) else None
     if spool is not None:
         rest = spool.copied(rest)
-    fates = FirstPass(plan, workplace, start, rest).run()
+    with workplace.saving_when_interrupted(plan.notify):
+        fates = FirstPass(plan, workplace, start, rest).run()
     if spool is not None:
         again = spool.blocks()
     else:

@@ -28,6 +28,15 @@ class MergedLines(NamedTuple):
     same_as: str  # what that one equals
 
 
+class NoURLError(Exception):
+    """No line of a dedup is a URL."""
+
+    def __init__(self, summary: "Summary") -> None:
+        """Keep the summary, which says why."""
+        super().__init__("no line is a URL")
+        self.summary = summary
+
+
 @dataclass(slots=True)
 class Summary:
     """The counts of a dedup, with one sample of each kind."""
@@ -42,6 +51,18 @@ class Summary:
     refused: dict[str, int] = field(default_factory=dict)
     refused_samples: dict[str, str] = field(default_factory=dict)
     cut: list[str] = field(default_factory=list)  # sources that could not be read to their end
+
+    def check_read(self) -> None:
+        """Fail if no URL was read, so that the outputs stay as they were.
+
+        Raises:
+            OSError: if sources broke off before the first line.
+            NoURLError: if there are lines, and none is a URL.
+        """
+        if self.cut and not self.lines:
+            raise OSError(f"{'; '.join(self.cut)}; no output was written")
+        if self.refused and sum(self.refused.values()) == self.lines - self.blank:
+            raise NoURLError(self)
 
     def add(self, answer: Answer) -> None:
         """Count an answer."""

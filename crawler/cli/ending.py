@@ -1,6 +1,7 @@
 """How a command ends: with an exit code, and with errors as one sentence."""
 
 import errno
+import io
 import os
 import platform
 import sys
@@ -28,6 +29,7 @@ _WRONG_USAGE = (
     *(SettingsError, PolicyError, RulesError, MissingExtraError, StoreURLError),
     FileNotFoundError,  # of a name that was given
 )
+_START_AGAIN = "run the same command to start again"
 _P = ParamSpec("_P")
 
 
@@ -37,15 +39,27 @@ def with_exit_code(command: Callable[_P, int]) -> Callable[_P, None]:
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         begun = time.monotonic()
-        for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:  # it was closed, as by ">&-"
-                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
+        if sys.stdout is None:  # it was closed, as by ">&-"
+            os.open(os.devnull, os.O_WRONLY)  # no file of ours may get its number
+            sys.stdout = io.TextIOWrapper(_Closed(), "utf-8", write_through=True)
+        if sys.stderr is None:
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the end
         code = _code_of(command, *args, **kwargs)
         if LOUDNESS.verbose:
             _describe(code, time.monotonic() - begun)
         sys.exit(code)
 
     return run
+
+
+class _Closed(io.RawIOBase):
+    """Standard output where it is closed: a command fails if its results go there."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, _data: object) -> int:
+        raise OSError(errno.EBADF, "it is closed", "<stdout>")
 
 
 def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) -> int:
@@ -62,10 +76,8 @@ def _code_of(command: Callable[_P, int], *args: _P.args, **kwargs: _P.kwargs) ->
         return FAILED
     except (StoreError, InvalidURL, OSError, MemoryError) as error:
         return _report(error, FAILED)
-    except KeyboardInterrupt:
-        resumes = click.get_current_context().params.get("resume")
-        go_on = "resume" if resumes else "start again"
-        render.notify(f"canonry: interrupted; run the same command to {go_on}")
+    except KeyboardInterrupt as error:  # its message says what was saved
+        render.notify(f"canonry: interrupted; {str(error) or _START_AGAIN}")
         return INTERRUPTED
     except Exception as error:
         damaged = _damaged_store(error)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -10,6 +11,7 @@ import msgspec
 import numpy as np
 
 from canonry.crawler.compression import FAULTS, Stream, decompressed, write_all
+from canonry.crawler.files.csv_records import OpenQuoteError
 from canonry.crawler.files.formats import (
     ANY,
     HEAD,
@@ -85,8 +87,9 @@ def read(
             with open_(source) as file:
                 position = 0
                 arrives = arrivals(file) if is_stream(source) else None
-                for data, refused, rows in ahead(_of_file(file, input_format, arrives)):
-                    block = block_of(source, number, data, refused, rows)
+                for some in ahead(_of_file(file, input_format, arrives)):
+                    number += some.names
+                    block = block_of(source, number, some.data, some.refused, some.rows)
                     yield block
                     number += block.size
                     if not is_stream(source):
@@ -141,10 +144,11 @@ def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
 
 
 def cut_off(source: str, number: int, error: BaseException) -> Cut:
-    """Return where a source breaks off, with a short printable reason."""
+    """Return where a source breaks off, or what is wrong in it, with a short printable reason."""
     said = getattr(error, "strerror", None) or str(error)
     reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
-    return Cut(source, number, reason or type(error).__name__)
+    is_whole = isinstance(error, OpenQuoteError)
+    return Cut(source, number, reason or type(error).__name__, is_whole)
 
 
 def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
@@ -157,9 +161,16 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
             yield Line(block.source, block.first + place, line, block.refused.get(place))
 
 
-# Lines, the reasons of refused ones, and the rows that the lines come from.
-Some = tuple[bytes, Mapping[int, str], Rows | None]
 _NONE: Mapping[int, str] = {}
+
+
+class Some(NamedTuple):
+    """Lines with URLs, and what is known of them."""
+
+    data: bytes
+    refused: Mapping[int, str] = _NONE  # reasons, by place
+    rows: Rows | None = None  # the rows that the lines come from
+    names: int = 0  # lines with the names of columns before these lines
 
 
 def _of_file(
@@ -179,12 +190,13 @@ def _of_file(
         elif file_format.name == "csv" and file_format.delimiter.isascii():
             yield from _without_rows(_of_rows(_row_blocks(file_format, stream, arrives)))
         else:
-            yield from of_records(reads.read(stream, file_format.column))
+            has_names = file_format.name == "csv" and not (file_format.column or "1").isdecimal()
+            yield from of_records(reads.read(stream, file_format.column), int(has_names))
         return
     picks = reads.pick(first_line(head), file_format.column)
     blocks = line_blocks(stream, arrives)
     if reads.is_plain:
-        yield from ((data, refused, None) for data, refused in blocks)
+        yield from (Some(data, refused) for data, refused in blocks)
         return
     kept = file_format.name if input_format.keep_rows else None
     yield from picked(blocks, picks, kept)
@@ -205,46 +217,76 @@ def _row_blocks(
 
 def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[Some]:
     """Yield the URLs of rows, together with the rows."""
+    names: int | None = None
     for values, rows in blocks:
+        names = int(rows.format == "csv" and rows.header != b"") if names is None else 0
         if isinstance(values, bytes):
-            yield values, _NONE, rows
+            yield Some(values, _NONE, rows, names)
             continue
         lines, refused = _as_lines(values)
-        yield b"\n".join(lines), refused, rows
+        yield Some(b"\n".join(lines), refused, rows, names)
 
 
 def _without_rows(blocks: Iterable[Some]) -> Iterator[Some]:
     """Yield the URLs of rows without the rows; skip a header without rows."""
-    for data, refused, rows in blocks:
-        if rows is None or rows.data:
-            yield data, refused, None
+    for some in blocks:
+        if some.rows is None or some.rows.data:
+            yield some._replace(rows=None)
 
 
 def picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) -> Iterator[Some]:
-    """Yield the URL of each line; a first line of column names becomes a blank one.
+    """Yield the URL of each line, without a first line of column names.
 
-    With the name of a format, the lines are kept as rows.
+    With the name of a format, the lines are kept as rows. Then a file of names alone is a blank
+    line.
     """
-    header, has_names = b"", picks.has_names
+    header = b""
+    if picks.has_names:
+        header, blocks = _after_names(iter(blocks))
+    names = int(picks.has_names)
     for data, cut in blocks:
-        if picks.all is not None and not cut:
-            picked = picks.all(data, _size(data))
-            if picked is not None and len(picked) < LONGEST:
-                yield picked, _NONE, Rows(kept, header, data) if kept is not None else None
-                continue
-        lines = data.split(b"\n")
-        values = [b"" if n in cut else picks.one(line) for n, line in enumerate(lines)]
-        if has_names:
-            values[0], header, has_names = b"", lines[0], False
         rows = Rows(kept, header, data) if kept is not None else None
-        urls, refused = _as_lines(values)
-        for place in refused:  # the sample shows the whole line
-            urls[place] = lines[place][:SAMPLE]
-        yield b"\n".join(urls), {**refused, **cut}, rows
+        some = _picked(data, cut, picks)
+        yield some._replace(rows=rows, names=names)
+        names = 0
+    if names and header and kept is not None:
+        yield Some(b"", _NONE, Rows(kept, header, b""), names)
 
 
-def of_records(records: Iterator[bytes | None]) -> Iterator[Some]:
-    """Yield the URLs of records; those before a fault are yielded before it is raised."""
+def _after_names(blocks: Iterator[WholeLines]) -> tuple[bytes, Iterable[WholeLines]]:
+    """Return the first line, and the lines after it."""
+    first = next(blocks, WholeLines(b""))
+    names, has_more, rest = first.data.partition(b"\n")
+    return names, chain([WholeLines(rest)] if has_more else [], blocks)
+
+
+def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> Some:
+    """Return the URLs of lines.
+
+    Args:
+        data: the lines.
+        cut: reasons of lines that are too long, by place.
+        picks: how to find the URL of a line.
+    """
+    if picks.all is not None and not cut:
+        picked = picks.all(data, _size(data))
+        if picked is not None and len(picked) < LONGEST:
+            return Some(picked)
+    lines = data.split(b"\n")
+    values = [b"" if n in cut else picks.one(line) for n, line in enumerate(lines)]
+    urls, refused = _as_lines(values)
+    for place in refused:  # the sample shows the whole line
+        urls[place] = lines[place][:SAMPLE]
+    return Some(b"\n".join(urls), {**refused, **cut})
+
+
+def of_records(records: Iterator[bytes | None], names: int = 0) -> Iterator[Some]:
+    """Yield the URLs of records; those before a fault are yielded before it is raised.
+
+    Args:
+        records: their URLs.
+        names: how many records before them have the names of columns.
+    """
     values: list[bytes | None] = []
     size, fault = 0, None
     while fault is None:
@@ -259,12 +301,12 @@ def of_records(records: Iterator[bytes | None]) -> Iterator[Some]:
         size += len(value or b"")
         if size >= BLOCK or len(values) >= _MOST_RECORDS:
             lines, refused = _as_lines(values)
-            yield b"\n".join(lines), refused, None
+            yield Some(b"\n".join(lines), refused, names=names)
             values.clear()
-            size = 0
+            size = names = 0
     if values:
         lines, refused = _as_lines(values)
-        yield b"\n".join(lines), refused, None
+        yield Some(b"\n".join(lines), refused, names=names)
     if fault is not None:
         raise fault
 

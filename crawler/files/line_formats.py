@@ -30,6 +30,8 @@ def place_of(column: str, names: list[str]) -> int:
     """
     if column in names:
         return names.index(column)
+    if not any(map(str.strip, names)):
+        raise OSError(f"no column {column!r}; its first line is blank")
     raise OSError(f"no column {column!r}; it has {among(names, column)}")
 
 

@@ -246,14 +246,17 @@ class Line(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A source that could not be read to its end."""
+    """A source that could not be read to its end, or not as it should be."""
 
     source: str
     number: int  # of the last line that was read; 0: none was
     reason: str
+    is_whole: bool = False  # it was read to its end
 
     def __str__(self) -> str:
         """Return it as a sentence."""
+        if self.is_whole:
+            return f"{self.source}: {self.reason}"
         if not self.number:
             return f"{self.source}: cannot be read ({self.reason})"
         return f"{self.source}: breaks off after line {self.number:,} ({self.reason})"

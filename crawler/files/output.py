@@ -80,7 +80,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def check_distinct(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[str | None]) -> None:
-    """Refuse an output that is an input or another output, by whatever name or link.
+    """Refuse an output that is a folder, an input or another output, by whatever name or link.
 
     Args:
         outputs: pairs of an option and a name; None and ``-`` are not files.
@@ -94,6 +94,8 @@ def check_distinct(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[s
     for option, name in outputs:
         if name in {None, "-"} or is_special(name):
             continue
+        if Path(name).is_dir():
+            raise SettingsError(f"{option} {name}: this is a folder; name a file")
         file = _identity(name)
         if file in read:
             also = "" if read[file] == name else f" ({read[file]})"

@@ -79,8 +79,9 @@ def read(piece: Piece, input_format: InputFormat) -> Iterator[Block | Cut]:
     number = 1
     try:
         with opened(piece.source) as file:
-            for data, refused, _rows in _urls(file, piece, input_format):
-                block = blocks.block_of(piece.source, number, data, refused)
+            for some in _urls(file, piece, input_format):
+                number += some.names
+                block = blocks.block_of(piece.source, number, some.data, some.refused)
                 yield block
                 number += block.size
     except FAULTS as error:
@@ -103,7 +104,7 @@ def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[
         picks = picks._replace(has_names=False)
     lines = line_blocks(Stream(_Range(file, piece)))
     if reads.is_plain:
-        yield from ((data, refused, None) for data, refused in lines)
+        yield from (blocks.Some(data, refused) for data, refused in lines)
     else:
         yield from blocks.picked(lines, picks, None)
 

@@ -15,6 +15,7 @@ from typing import Any
 from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.documents import feeds
 from canonry.crawler.files import warc_records
+from canonry.crawler.files.csv_records import OpenQuotes, csv_records
 from canonry.crawler.files.line_formats import as_bytes, place_of
 from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.files.sniffing import named_like_a_url
@@ -56,28 +57,36 @@ class _UpToFault(io.RawIOBase):
 
 
 def read_csv(stream: Stream, column: str | None, delimiter: str = ",") -> Iterator[bytes | None]:
-    """Yield a column, by its number or by its name in the first row (RFC 4180)."""
+    """Yield a column, by its number or by its name in the first row (RFC 4180).
+
+    Raises:
+        OpenQuoteError: after all records, if some have a quote that is never closed.
+    """
     csv.field_size_limit(LONGEST)
     source = _UpToFault(stream)
     text = io.TextIOWrapper(io.BufferedReader(source), "utf-8-sig", "surrogateescape", newline="")
-    rows = csv.reader(text, delimiter=delimiter)
+    records = csv_records(text, delimiter)
     wanted = column or "1"
-    place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, next(rows, []))
+    first = None if wanted.isdecimal() else next(records, None)
+    names = [] if first is None else first.cells or []
+    place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, names)
+    line = 1 if first is None else 1 + first.lines
+    quotes = OpenQuotes()
     ready: list[bytes | None] = []  # at most one; the last record of a broken file is dropped
-    while True:
-        try:
-            row = next(rows)
-        except StopIteration:
-            break
-        except csv.Error:
-            row = None
+    for record in records:
         yield from ready
-        ready = [None] if row is None else []
-        if row:
-            ready = [row[place].encode("utf-8", "surrogateescape") if place < len(row) else None]
+        ready = [] if record.cells == [] else [_cell(record.cells or [], place)]
+        quotes.add([line] if record.is_open else [])
+        line += record.lines
     if source.is_line_whole or not source.breaks_off:
         yield from ready
     source.check()
+    quotes.check()
+
+
+def _cell(cells: list[str], place: int) -> bytes | None:
+    """Return the cell of a row as bytes; None if the row has none there."""
+    return cells[place].encode("utf-8", "surrogateescape") if place < len(cells) else None
 
 
 def read_parquet(

@@ -14,6 +14,8 @@ import msgspec
 DELIMITERS = ("\t", ",", ";", "|")
 # Names of a column of URLs, the likeliest first; others count if their values look like URLs.
 _NAMES = ("url", "uri", "link", "href", "loc", "location", "page_url", "page url", "source_url")
+_WORDS = frozenset({"url", "uri", "link", "href"})  # in other names, such as target_url
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _URL = re.compile(r"\s*\"?(?:https?|ftp)://\S", re.IGNORECASE)
 _MISSING = frozenset({"", "\\N", "NULL"})  # as databases write it
 _ROWS = 20  # that are examined
@@ -114,11 +116,12 @@ def key_of_urls(head: bytes) -> str | None:
     named = named_like_a_url(names)
     if named is not None:
         return named
-    for name in names:
-        values = [record.get(name) for record in records]
-        if all(isinstance(value, str) and _URL.match(value) for value in values):
-            return name
-    return None
+    with_urls = [name for name in names if all(_is_url(record.get(name)) for record in records)]
+    return next(filter(_speaks_of_urls, with_urls), with_urls[0] if with_urls else None)
+
+
+def _is_url(value: object) -> bool:
+    return isinstance(value, str) and _URL.match(value) is not None
 
 
 def _records_of(head: bytes) -> list[dict[str, object]]:
@@ -145,6 +148,12 @@ def named_like_a_url(names: Sequence[str]) -> str | None:
     """Return the likeliest name of a column of URLs; None if no name is typical."""
     by_name = {name.strip().lower(): name for name in reversed(names)}
     return next((by_name[name] for name in _NAMES if name in by_name), None)
+
+
+def _speaks_of_urls(name: str) -> bool:
+    """Return True if a name has a word such as "url", and does not speak of referrers."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    return bool(words & _WORDS) and not any(word.startswith("refer") for word in words)
 
 
 def _lines_of(head: bytes) -> list[str]:
@@ -187,9 +196,10 @@ def _column_of(rows: Sequence[list[str]], delimiter: str, *, is_quoted: bool) ->
         return None
     if not places:
         return None
-    name = names[places[0]]
+    place = next((place for place in places if _speaks_of_urls(names[place])), places[0])
+    name = names[place]
     is_usable = name and not name.isdecimal() and names.count(name) == 1
-    return name if is_usable else str(places[0] + 1)
+    return name if is_usable else str(place + 1)
 
 
 def _has_urls(rows: Sequence[list[str]], place: int) -> bool:

@@ -117,6 +117,8 @@ def _csv_line(row: Row) -> str:
 class _Parquet(_Rows):
     """Groups of rows, compressed with zstd."""
 
+    _writer: Any = None  # until pyarrow has made it
+
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
         super().__init__(file, columns)
         require("arrow", "Parquet")
@@ -167,7 +169,8 @@ class _Parquet(_Rows):
         super().close()
 
     def __del__(self) -> None:
-        self._writer.is_open = False  # after an error, it would try to write a footer
+        if self._writer is not None:
+            self._writer.is_open = False  # after an error, it would try to write a footer
 
 
 def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types

@@ -48,6 +48,8 @@ def locked(path: str) -> Iterator[IO[bytes]]:
             f"{path}: another process is writing this file of keys; run this again when it has "
             "ended"
         ) from None
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, path) from None
     with owned as file:
         try:
             yield file

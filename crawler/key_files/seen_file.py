@@ -74,8 +74,7 @@ class SeenFile:
             self.state = key_writer.append(self.path, self._known, chunks, job)
         else:
             known = iter(()) if self._known is None else self._known.chunks()
-            before = "" if self._known is None else self.state.id
-            made = KeyState(self.state.generation + 1, job=job, before=before)
+            made = KeyState(self.state.generation + 1, job=job, before=self.state.id)
             every = merged([known, chunks])
             self.state = key_writer.write_new(self._new, self.path, self._header, every, made)
         return self.state

@@ -14,8 +14,8 @@ _REST = """
 Code 1 also means that a part failed: an input file was truncated, or an argument is not a URL. A
 file or folder that is not there is wrong usage. After code 3, the same command resumes a crawl, and
 a dedup with `--resume`; other commands start again. Code 1 is also the code when the reader of a
-pipe has gone, as with `head`; there is no message then. If several commands are one pipe, `set -o
-pipefail` makes the pipe fail when one of them does.
+pipe has gone, as with `head`; there is no message then. If several commands are one pipe,
+`set -o pipefail` makes the pipe fail when one of them does.
 
 ## Streams
 
@@ -27,7 +27,9 @@ place where it arose.
 Colours, lines broken between words and progress are for terminals: a pipe or a file gets none of
 them. `NO_COLOR` turns colours off. Tables are made for the width of the terminal, and in a pipe for
 80 columns, unless `COLUMNS` is set. URLs, names and numbers are always whole: a column for which
-there is no room is on lines of its own, below its row or above it.
+there is no room is on lines of its own, below its row or above it. Only an example of a dedup that
+has more than 2,000 characters is cut. A command whose results go to a closed standard output
+(`>&-`) fails with code 1.
 """
 
 

@@ -26,6 +26,7 @@ from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 from canonry.crawler.locations import is_stream
+from canonry.crawler.plurals import counted
 
 _SHARE = 3 / 4  # of the memory, for keys; the rest is for blocks and for Python itself
 _SEEN_SHARE = 1 / 4  # of the memory: the most that keys seen before may take
@@ -168,10 +169,10 @@ class OnePass:
 
     def _give_up(self) -> None:
         """Hand the keys over to partitions, and free their memory."""
-        self._plan.notify(
-            f"the keys of {len(self._keys):,} resources fill --memory: from here on, keys go to "
-            "disk and the rest of the input is read twice"
-        )
+        count = len(self._keys)
+        full = f"the keys of {counted(count, 'resource')} fill --memory: from here on"
+        where = full if count else "--memory has no room for the keys of the first lines"
+        self._plan.notify(f"{where}, keys go to disk and the rest of the input is read twice")
         if self._workplace.save_is_due():
             self._save()
         else:

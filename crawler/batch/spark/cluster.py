@@ -65,6 +65,9 @@ def dedup(
         spark: the session.
         results: where the lines go, in order, through this process; or
         folder: where Spark writes them as Parquet, in no order.
+
+    Raises:
+        OSError, NoURLError: no URL was read, so the folder stays as it was.
     """
     files = [file if is_remote(file) else str(Path(file).resolve()) for file in plan.files]
     parts = [part for file in files for part in pieces.pieces_of(file, plan.input_format)]
@@ -89,6 +92,7 @@ def dedup(
         [(keys, lines)] = counts.collect()
         places, summary = _counted(others, parts)
         _count_kept(summary, keys, lines or 0)
+        summary.check_read()
         names = ", ".join(f"{n} {_SQL_TYPES[kind]}" for n, kind in DISTINCT_COLUMNS.items())
         distinct = first.where("reason is null").select("key", "line")
         kept = distinct.mapInArrow(_writing(make, places), names)
@@ -124,7 +128,7 @@ def _reading(input_format: InputFormat, make: _Maker) -> Callable[[Batches], Bat
                     if isinstance(found, Cut):
                         yield _row(None, _CUT, place + found.number + 1, str(found).encode())
                     else:
-                        lines += found.size
+                        lines = found.first + found.size - 1
                         yield from _rows_of(found, keying.keyed(found, canonicalizer), place)
                 yield _row(number.to_bytes(16), _LINES, place + lines, b"")
 

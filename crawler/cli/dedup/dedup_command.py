@@ -10,6 +10,7 @@ from canonry.crawler import named_policies
 from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
+from canonry.crawler.batch.summary import NoURLError
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -161,7 +162,7 @@ def dedup(
     follows them is read twice. With --json,
     standard output gets the summary, and the lines are written only to -o. If an input file is
     truncated, the rest is still done, a message names the file, and the exit code is 1. So it is
-    if no line is a URL.
+    if no line is a URL, and then no output is written.
     """
     if store is not None and rules_file is not None:
         raise SettingsError(
@@ -206,13 +207,18 @@ def dedup(
     for sentence in named_policies.warnings_for(canonicalizer.policy):
         render.notify(f"canonry: {sentence}")
     start = time.monotonic()
+    is_without_urls = False
     with render.byte_progress(dedup_job.bytes_to_read(todo), "dedup") as advance:
-        summary = job.run(todo, canonicalizer, advance, render.notify)
+        try:
+            summary = job.run(todo, canonicalizer, advance, render.notify)
+        except NoURLError as error:
+            summary, is_without_urls = error.summary, True
     seconds = round(time.monotonic() - start, 3)
-    is_without_urls = bool(summary.refused) and not (summary.distinct or summary.seen)
     if is_without_urls:
-        advice = "if they are rows of a table, --column NAME|N says where its URLs are"
-        render.notify(f"canonry: no line is a URL; {advice}")
+        render.notify(
+            "canonry: no line is a URL, so no output was written; if they are rows of a table, "
+            "--column NAME|N says where its URLs are"
+        )
     if as_json:
         counts = msgspec.to_builtins(summary)
         del counts["merged_samples"]

@@ -63,8 +63,9 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
         print_json(facts)
         return 0
     parts = counted(len(key_file.state.parts), "part")
+    number = counted(len(key_file), "key")
     told = ", and every checksum is right" if check else ""
-    click.echo(f"{len(key_file):,} keys of policy {key_file.header.policy}, in {parts}{told}")
+    click.echo(f"{number} of policy {key_file.header.policy}, in {parts}{told}")
     return 0
 
 
@@ -83,8 +84,11 @@ def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
         read = stack.enter_context(_progress(opened, "merge"))
         state = write_file(out, opened[0].header, merged([read(one) for one in opened]))
         given = sum(map(len, opened))
+    number = counted(state.keys, "key")
     return _report(
-        f"{state.keys:,} keys, of {given:,}", MergedKeysJSON(keys=state.keys, of=given), as_json
+        f"{number}, of {given:,}",
+        MergedKeysJSON(keys=state.keys, of=given),
+        as_json,
     )
 
 

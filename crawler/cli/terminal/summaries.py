@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from canonry.canon.learned import describe
-from canonry.crawler.batch.summary import Summary
+from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import hanging, notify, out, table
+from canonry.crawler.markup import MOST
 from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso, moment
 
@@ -196,24 +197,38 @@ def dedup(summary: Summary, seconds: float) -> None:
     if not LOUDNESS.quiet:
         _dedup_tables(summary)
     for cut in summary.cut:
-        notify(f"canonry: {cut}; the output has what was read before")
+        notify(f"canonry: {cut}")
+    if summary.cut:
+        notify("canonry: the output has all that could be read")
 
 
 def _dedup_tables(summary: Summary) -> None:
     """Print what rules merged, and what is no URL, on standard error."""
     merged(
         [
-            {"rules": rules, "links": lines, "link": line, "same_as": same_as}
+            {"rules": rules, "links": lines, "link": _cut(line), "same_as": _cut(same_as)}
             for rules, lines, line, same_as in summary.merges()
         ],
         console=render.err(),
     )
+    if any(" + " in rules for rules in summary.merged):
+        notify("A line that several rules merged counts for each of them.")
+    if NOT_EXAMINED in summary.merged:
+        notify(
+            f"{NOT_EXAMINED}: lines that were merged, but not compared rule by rule, which takes "
+            "longer; --map FILE names the rules of each line"
+        )
     table(
         "Refused: invalid lines",
         ("reason", "lines", "example"),
         [(r, n, summary.refused_samples[r]) for r, n in summary.refused.items()],
         console=render.err(),
     )
+
+
+def _cut(example: str) -> str:
+    """Return an example for people, who have no use for a megabyte."""
+    return f"{example[:MOST]}…" if len(example) > MOST else example
 
 
 def forecast(old_label: str, new_label: str, foreseen: "Forecast") -> None:

@@ -5,13 +5,14 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from canonry.crawler.compression import FAULTS
+from canonry.crawler.files.csv_records import OpenQuotes, csv_records
 from canonry.crawler.files.line_formats import place_of
 from canonry.crawler.files.line_streams import LONGEST
 
@@ -66,6 +67,7 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
 
     Raises:
         OSError: the file has no such column, or breaks off.
+        OpenQuoteError: after all rows, if some have a quote that is never closed.
     """
     csv.field_size_limit(LONGEST)
     wanted = column or "1"
@@ -73,6 +75,8 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
     rest, header, bom = b"", b"", _BOM
     fault: BaseException | None = None
     is_over, is_empty = False, True
+    line = 1  # the number of the first line of the rest
+    quotes = OpenQuotes()
     while not is_over:
         try:
             part = next(parts, None)
@@ -85,10 +89,13 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
         plain = _plain_rows(data, delimiter, place) if place is not None and not is_over else None
         if plain is not None:
             rest, is_empty = data[plain.end :], False
+            line += plain.lines
             yield RowBlock(plain.urls, plain.rows_of(data, header))
             continue
         parsed = _parsed(data, delimiter, is_over=is_over)
         rest = data[parsed.end :]
+        quotes.add([line + number for number in parsed.open_quotes])
+        line += parsed.lines
         if place is None and parsed.rows:
             place = place_of(wanted, [_utf8(name) for name in parsed.rows[0] or []])
             header = data[: parsed.ends[0]].strip(b"\r\n")
@@ -102,6 +109,7 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
         yield RowBlock([b""], Rows("csv", header, b""))
     if fault is not None:
         raise fault
+    quotes.check()
 
 
 class _Plain(NamedTuple):
@@ -110,11 +118,11 @@ class _Plain(NamedTuple):
     urls: bytes  # one a line
     ends: npt.NDArray[np.int64]  # of the rows
     end: int  # of the last one that is whole
-    is_lines: bool  # no quoted field has a line feed
+    lines: int  # that these rows take
 
     def rows_of(self, data: bytes, header: bytes) -> Rows:
         """Return the rows, given the piece in which they were found."""
-        if self.is_lines:
+        if self.lines == len(self.ends):  # no quoted field has a line feed
             return Rows("csv", header, data[: self.end - 1])
         return Rows("csv", header, data[: self.end], self.ends.astype("<u8").tobytes())
 
@@ -158,8 +166,7 @@ def _plain_rows(data: bytes, delimiter: str, place: int) -> _Plain | None:
     urls = b"\n".join([data[start:stop] for start, stop in pairs])
     if urls.count(b"\n") != len(feeds) - 1:
         return None
-    is_lines = len(feeds) == np.count_nonzero(codes[:end] == _LF)
-    return _Plain(urls, feeds + 1, end, is_lines)
+    return _Plain(urls, feeds + 1, end, int(np.count_nonzero(codes[:end] == _LF)))
 
 
 def _are_plain(codes: npt.NDArray[np.uint8], quotes: npt.NDArray[np.int64], comma: int) -> bool:
@@ -179,6 +186,8 @@ class _Parsed(NamedTuple):
     ends: npt.NDArray[np.uint64]
     end: int  # of the last whole or blank row
     is_lines: bool  # every row is a line that ends in a line feed
+    lines: int = 0  # that these rows take
+    open_quotes: Sequence[int] = ()  # lines, from 0, with a quote that is never closed
 
     def without_first(self) -> "_Parsed":
         """Return these rows without the first one."""
@@ -201,7 +210,7 @@ def _parsed(data: bytes, delimiter: str, *, is_over: bool) -> _Parsed:
     if not is_over:
         data = data[: data.rfind(b"\n") + 1]
     text = data.decode("latin-1")
-    rows, lines = _rows_and_lines(text, delimiter, is_over=is_over)
+    rows, lines, open_quotes = _rows_and_lines(text, delimiter, is_over=is_over)
     if not rows:
         return _Parsed([], 0, np.empty(0, np.uint64), 0, is_lines=False)
     line_ends = _line_ends(data)
@@ -211,7 +220,7 @@ def _parsed(data: bytes, delimiter: str, *, is_over: bool) -> _Parsed:
     if [] in rows:
         ends, is_lines = ends[np.array([row != [] for row in rows])], False
         rows = [row for row in rows if row != []]
-    return _Parsed(rows, 0, ends, end, is_lines)
+    return _Parsed(rows, 0, ends, end, is_lines, lines[-1], open_quotes)
 
 
 def _line_ends(data: bytes) -> npt.NDArray[np.uint64]:
@@ -227,8 +236,11 @@ def _line_ends(data: bytes) -> npt.NDArray[np.uint64]:
 
 def _rows_and_lines(
     text: str, delimiter: str, *, is_over: bool
-) -> tuple[list[list[str] | None], Sequence[int]]:
-    """Return the rows of a text, and for each the number of its last line."""
+) -> tuple[list[list[str] | None], Sequence[int], Sequence[int]]:
+    """Return the rows of a text, for each the number of its last line, and lines with a fault.
+
+    These have a quote that is never closed, and are counted from 0.
+    """
     # A mark is added after the text: it becomes a row of its own, unless a quoted field is open.
     marked = chain(io.StringIO(text, newline=""), (_MARK,))
     reader = csv.reader(marked, delimiter=delimiter)
@@ -236,29 +248,23 @@ def _rows_and_lines(
     with suppress(csv.Error):
         rows += reader
         if rows[-1] == [_MARK] and reader.line_num == len(rows):
-            return rows[:-1], range(1, len(rows))
-    over: list[bool] = []
-    reader = csv.reader(chain(io.StringIO(text, newline=""), _noting(over)), delimiter=delimiter)
-    rows, lines = [], []
-    while True:
-        try:
-            row = next(reader, None)
-        except csv.Error:
-            row = None
-            if over:
-                break
-        else:
-            if row is None or (over and not is_over):
-                break
-        rows.append(row)
-        lines.append(reader.line_num)
-    return rows, lines
-
-
-def _noting(over: list[bool]) -> Iterator[str]:
-    """Yield nothing, but note that the reader has reached the end of the text."""
-    over.append(True)
-    yield from ()
+            return rows[:-1], range(1, len(rows)), ()
+    ends: list[int] = []
+    rows = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    with suppress(csv.Error):
+        for row in reader:
+            rows.append(row)
+            ends.append(reader.line_num)
+    line = ends[-1] if ends else 0
+    open_quotes: list[int] = []
+    left = islice(io.StringIO(text, newline=""), line, None)
+    for record in csv_records(left, delimiter, is_over=is_over):
+        line += record.lines
+        rows.append(record.cells)
+        ends.append(line)
+        open_quotes += [line - 1] * record.is_open
+    return rows, ends, open_quotes
 
 
 def _column(rows: list[list[str] | None], place: int) -> list[bytes | None] | bytes:

@@ -18,6 +18,9 @@ from support.sites import exported, run_command, wait_for
 from support.strategies import raw, tries
 
 import canonry
+from canonry.crawler.files import pieces
+from canonry.crawler.files.blocks import Block
+from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.line_streams import LONGEST
 
 LINES = b"""http://a.example/
@@ -198,7 +201,7 @@ def test_an_output_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert b"missing.txt" in done.stderr
     done = run_command("dedup", "-", "-o", "no/such/folder/out.txt", folder=tmp_path, data=LINES)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"no/such/folder" in done.stderr
     assert (tmp_path / "out.txt").read_text() == "before"
     assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - names are compared
@@ -267,3 +270,55 @@ def test_a_dash_is_standard_output_for_the_lines_alone(tmp_path: Path) -> None:
     assert b"--map -: name a file" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["u.txt"]
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "more", [["--store", "s.db"], ["--seen", "s.keys"], ["--groups", "groups"]]
+)
+def test_outputs_stay_as_they_were_if_no_line_is_a_url(tmp_path: Path, more: list[str]) -> None:
+    (tmp_path / "junk").write_text('{"link": 1}\n\n{"link": 2}\n')
+    outputs = ["out", "map", *(["groups"] if "groups" in more else [])]
+    for name in outputs:
+        (tmp_path / name).write_text("yesterday's")
+    words = ["dedup", "junk", "-o", "out", "--map", "map", *more]
+    done = run_command(*words, "--json", folder=tmp_path)
+    assert done.returncode == 1
+    assert b"no line is a URL, so no output was written" in done.stderr
+    assert json.loads(done.stdout)["refused"] == {"record": 2}
+    assert {(tmp_path / name).read_text() for name in outputs} == {"yesterday's"}
+    assert not (tmp_path / "s.keys").exists()
+
+
+def test_repeats_of_a_store_are_urls(tmp_path: Path) -> None:
+    """Also where nothing is new, and another line is no URL."""
+    for expected in (b"http://a.example/\n", b""):
+        words = ["dedup", "-", "--store", "s.db"]
+        done = run_command(*words, folder=tmp_path, data=b"http://a.example/\nno url\n")
+        assert (done.returncode, done.stdout) == (0, expected)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", "þ"])
+def test_a_table_counts_the_same_with_any_delimiter(tmp_path: Path, delimiter: str) -> None:
+    rows = [("n", "url"), ("1", "http://a.example/"), ("2", "no"), ("3", "http://b.example/")]
+    text = "".join(f"{delimiter.join(row)}\n" for row in rows)
+    (tmp_path / "in").write_text(text, encoding="utf-8")
+    words = ["dedup", "in", "--column", "url", "-o", "out.jsonl", "--json"]
+    if delimiter == "þ":
+        words += ["--delimiter", delimiter]
+    done = run_command(*words, folder=tmp_path)
+    found = json.loads(done.stdout)
+    assert (found["lines"], found["blank"], found["distinct"]) == (3, 0, 2)
+    assert found["refused_samples"]["relative"].startswith("in:3: ")
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["line"] for row in written] == [2, 4]
+
+
+def test_pieces_of_a_table_have_its_line_numbers(tmp_path: Path) -> None:
+    rows = "".join(f"{n}\thttp://a.example/{n}\n" for n in range(2, 200))
+    (tmp_path / "in").write_text(f"n\turl\n{rows}")
+    form = InputFormat(column="url")
+    parts = pieces.pieces_of(str(tmp_path / "in"), form, 1000)
+    assert len(parts) > 2
+    first, second = ([*pieces.read(part, form)] for part in parts[:2])
+    assert [block.first for block in first if isinstance(block, Block)] == [2]
+    assert [block.first for block in second if isinstance(block, Block)] == [1]

@@ -299,7 +299,8 @@ def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None
     script = (
         "import os, signal; from concurrent.futures import ProcessPoolExecutor as P;"
         "from canonry.crawler.batch import keying as k; k.FEW = 0; start = P._spawn_process;"
-        "P._spawn_process = lambda p: (start(p), os.kill(os.getpid(), signal.SIGINT));"
+        "left = [signal.SIGINT];"
+        "P._spawn_process = lambda p: (start(p), left and os.kill(os.getpid(), left.pop()));"
         "import canonry.crawler.cli.commands as c; c.main()"
     )
     more = ("--policy", "rfc3986", "--workers", "2")  # else one, where there is one processor
@@ -311,8 +312,71 @@ def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 3
-    assert done.stderr == b"canonry: interrupted; run the same command to start again\n"
-    assert {path.name for path in tmp_path.iterdir()} == {"in.txt"}
+    said = b"interrupted; a checkpoint is saved; add --resume to the same command"
+    assert said in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", ".out.txt.work"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("groups", [None, "groups"])
+def test_a_signal_saves_a_checkpoint(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    groups: str | None,
+) -> None:
+    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 12)
+    monkeypatch.chdir(tmp_path)
+    Path("in").write_bytes(b"\n".join(some_lines(3000)))
+    said: list[str] = []
+    left = [5]
+
+    def advance(_count: int) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), number)
+
+    asked = dedup_job.Job(["in"], out="out", groups=groups)
+    with pytest.raises(KeyboardInterrupt, match="a checkpoint is saved; add --resume"):
+        job.run(asked, WEB, advance, said.append)
+    assert said == ["saving a checkpoint; Ctrl-C again stops at once"]
+    assert {path.name for path in tmp_path.iterdir()} == {"in", ".out.work"}
+    job.run(asked._replace(resume=True), WEB, advance, said.append)
+    assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[1])
+    resumed = Path("out").read_bytes()
+    job.run(asked, WEB, advance, said.append)
+    assert Path("out").read_bytes() == resumed
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As SIGINT is in a script's processes in the background."""
+    monkeypatch.chdir(tmp_path)
+    Path("in").write_bytes(b"http://a.example/")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        asked = dedup_job.Job(["in"], out="out")
+        job.run(asked, WEB, lambda _count: os.kill(os.getpid(), signal.SIGINT), print)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert Path("out").read_bytes() == b"http://a.example/\n"
+
+
+def test_a_second_signal_ends_a_job_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").write_bytes(b"\n".join(some_lines(30)))
+
+    def advance(_count: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        job.run(dedup_job.Job(["in"], out="out"), WEB, advance, lambda _message: None)
+    assert str(caught.value) == ""
+    assert {path.name for path in tmp_path.iterdir()} == {"in"}
 
 
 def test_an_interrupted_job_says_how_to_resume(
@@ -332,12 +396,11 @@ def test_an_interrupted_job_says_how_to_resume(
             raise KeyboardInterrupt
 
     asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="is saved; add --resume to the same command to go"):
         job.run(asked, WEB, advance, said.append)
-    assert said == ["with --resume the same command continues from here"]
     assert not (tmp_path / "out").exists()
     job.run(asked._replace(resume=True), WEB, advance, said.append)
-    assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[1])
+    assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[0])
     seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical))
     assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
 

@@ -234,7 +234,7 @@ def test_a_failed_run_adds_no_keys(tmp_path: Path) -> None:
     before = (tmp_path / "s.keys").read_bytes()
     words = ["dedup", "-", "--seen", "s.keys", "-o", "no/such/folder/out"]
     done = run_command(*words, folder=tmp_path, data=b"http://b.example/")
-    assert done.returncode == 1
+    assert done.returncode == 2
     (tmp_path / "s.keys").write_bytes(before[:-3])
     done = run_command("dedup", "-", "--seen", "s.keys", "-o", "out", folder=tmp_path, data=b"x")
     assert done.returncode == 1
@@ -290,3 +290,46 @@ def test_options_that_make_no_sense_are_told(tmp_path: Path, words: list[str], s
     assert done.returncode == 2
     assert said in done.stderr.decode()
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["a new file of keys", "an older one"])
+def test_a_job_that_is_repeated_keeps_its_outputs(tmp_path: Path, is_there: bool) -> None:
+    if is_there:
+        write_keys(tmp_path / "s.keys", keys_of([b"http://b.example/"]))
+    (tmp_path / "in").write_bytes(b"http://a.example/1\nHTTP://a.example/1\nhttp://b.example/\n")
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "out", "--map", "map"]
+    assert run_command(*words, folder=tmp_path).returncode == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = run_command(*words, folder=tmp_path)
+    assert done.returncode == 0
+    assert b"canonry: s.keys has the keys of this job since 20" in done.stderr
+    assert b"its outputs stay as they are: out, map" in done.stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    done = run_command(*words[:-2], "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["seen"] == 3, "it is another job without the map"
+
+
+def test_a_job_that_writes_to_a_device_is_repeated(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"http://a.example/1\n")
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "/dev/null", "--json"]
+    found = [json.loads(run_command(*words, folder=tmp_path).stdout)["seen"] for _ in range(2)]
+    assert found == [0, 1]
+
+
+@pytest.mark.parametrize("change", ["input", "output", "gone", "option"])
+def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str) -> None:
+    """On a day without news, the lines of the day before must not be taken for new ones."""
+    (tmp_path / "in").write_bytes(b"http://a.example/1\n")
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "out"]
+    assert run_command(*words, folder=tmp_path).returncode == 0
+    if change == "input":
+        (tmp_path / "in").write_bytes(b"http://a.example/1#x\n")
+    elif change == "output":
+        words[-1] = "other"
+    elif change == "gone":
+        (tmp_path / "out").unlink()
+    else:
+        words += ["--write", "canonical"]
+    done = run_command(*words, folder=tmp_path)
+    assert b"1 seen before" in done.stderr
+    assert (tmp_path / words[5]).read_bytes() == b""

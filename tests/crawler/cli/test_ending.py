@@ -270,3 +270,23 @@ def test_what_memory_lacks_is_told(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("canonry: out of memory")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("dedup urls.txt", 1), ("dedup urls.txt -o out", 0), ("canon http://a.example/", 1)],
+)
+def test_a_closed_standard_output_loses_no_result_silently(
+    folder: Path, words: str, code: int
+) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m canonry {words} >&-', sys.executable],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    said = b"canonry: standard output: it is closed\n"
+    assert (done.returncode, said in done.stderr) == (code, code == 1), done.stderr
+    assert b"Exception" not in done.stderr
+    assert b"Traceback" not in done.stderr

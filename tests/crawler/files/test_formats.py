@@ -154,10 +154,10 @@ def test_csv_without_its_rows_is_read_in_the_same_way(tmp_path: Path) -> None:
     (tmp_path / "x").write_text(f'n;url\n1;{A}\n"2;\n";"{B}"\n3\n4;"{A[:9]}\n{A[9:]}"\n')
     found = read(tmp_path / "x", InputFormat(*csv_of, ";"))[0]
     assert [(line.number, line.text.decode()) for line in found] == [
-        (1, A),
-        (2, B),
-        (3, ""),
-        (4, A),
+        (2, A),
+        (3, B),
+        (4, ""),
+        (5, A),
     ]
     assert [line.refused for line in found] == [None, None, "record", None]
     (tmp_path / "x").write_text("n,url\n")

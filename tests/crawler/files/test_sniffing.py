@@ -32,6 +32,11 @@ A, B = "http://a.example/1,2", "http://a.example/3"
         (f"a,b\n1,{B}\n2,{B}\n", (",", "b")),  # by the values
         (f"a,a\n1,{B}\n2,{B}\n", (",", "2")),
         (f"Address,Status\n{B},200\n{B},404\n", (",", "Address")),
+        (f"id,referrer,target_url\n1,{B},{B}\n2,{B},{B}\n", (",", "target_url")),
+        (f"referrerUrl,from,pageURL\n{B},{B},{B}\n{B},{B},{B}\n", (",", "pageURL")),
+        (f"referer_url,to\n{B},{B}\n{B},{B}\n", (",", "referer_url")),
+        (f"to,target_url\n{B},x\n{B},y\n", (",", "to")),  # what has URLs
+        (f"a_url,a_url,n\nx,{B},1\ny,{B},2\n", (",", "2")),
         (f"1,{B}\n2,{B}\n", (",", "2")),  # without names
         (f'"{A}","1"\n"{B}","2"\n', (",", "1")),
         (f"url\n{A}\n", ("\t", "url")),  # the only column: its commas belong to the URLs
@@ -60,6 +65,12 @@ A, B = "http://a.example/1,2", "http://a.example/3"
 )
 def test_a_table_is_told_from_a_list(text: str, found: tuple[str, str] | None) -> None:
     assert sniff(text.encode()) == found
+
+
+def test_a_key_is_chosen_as_a_column_is() -> None:
+    assert key_of_urls(f'{{"referrer": "{A}", "target_url": "{B}"}}\n'.encode()) == "target_url"
+    assert key_of_urls(f'{{"from": "{A}", "to": "{B}"}}\n'.encode()) == "from"
+    assert key_of_urls(b'{"target_url": 1}\n') is None
 
 
 _REST = st.text(st.sampled_from("ab1,;|\" /?='"), max_size=12)
@@ -101,6 +112,7 @@ def dedup(folder: Path, content: str, *words: str) -> Result:
         (f"id~url\n1~{A}\n2~{B}\n", ["--delimiter", "~"], [A, B], "'~' between its columns"),
         (f"id\turl\n1\t{A}\n2\t{B}\n", ["--delimiter", "tab"], [A, B], "tabs between its columns"),
         (f"id;url\n1;{A}\n2;{B}\n", ["--column", "url"], [A, B], ""),
+        (f"referrer;to_url\n{A};x\n{B};y\n", ["--column", "referrer"], [A, B], ""),
         (f"{A}\n{B}\n", [], [A, B], ""),
         (f"url\n{A}\n{B}\n", ["--input", "lines"], [A, B], "1 refused"),
         (f"1;{A}\n2;{B}\n", ["--input", "csv"], [A, B], "URLs in column '2'"),

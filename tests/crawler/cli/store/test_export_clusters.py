@@ -165,7 +165,7 @@ def test_tables_have_members_within_rows(tmp_path: Path, site: tuple[Site, Raw])
         (["clusters", "--since", "start", "--cursor", "x"], 2, "give one of them"),
         (["clusters", "--since", "lately"], 1, "give the cursor that an export printed"),
         (["clusters", "--since", "7-0123456789ab"], 1, "not of this store"),
-        (["clusters", "--cursor", "."], 1, "directory"),
+        (["clusters", "--cursor", "."], 2, "this is a folder"),
     ],
 )
 def test_wrong_cursors_get_a_message(

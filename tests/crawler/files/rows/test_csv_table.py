@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from support.strategies import tries
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import record_formats
+from canonry.crawler.files.csv_records import OpenQuoteError
 from canonry.crawler.files.rows import csv_table
 from canonry.crawler.files.rows.csv_table import RowBlock, csv_rows
 
+T = TypeVar("T")
 _TOKENS = [
     "a",
     "http://a.example/",
@@ -37,6 +40,24 @@ def urls_of(block: RowBlock) -> list[bytes | None]:
     return block.urls if isinstance(block.urls, list) else list(block.urls.split(b"\n"))
 
 
+def rows_of(block: RowBlock) -> list[bytes]:
+    """Return the rows of a block one by one."""
+    count = len(urls_of(block))
+    if block.rows.ends:
+        return [block.rows.of(np.arange(count) == n) for n in range(count)]
+    return [line + b"\n" for line in block.rows.data.split(b"\n")]
+
+
+def all_of(found: Iterator[T]) -> tuple[list[T], str]:
+    """Return what an iterator yields, and what it raises about quotes, if it does."""
+    items: list[T] = []
+    try:
+        items += found
+    except OpenQuoteError as error:
+        return items, str(error)
+    return items, ""
+
+
 def pieces(data: bytes, size: int) -> Iterator[bytes]:
     return iter([data[at : at + size] for at in range(0, len(data), size)])
 
@@ -48,9 +69,11 @@ def test_any_text_has_the_urls_that_it_has_without_rows(
 ) -> None:
     """Also a text that is no CSV: the reader's answer stands."""
     data = text.encode()
-    plain = list(record_formats.read_csv(Stream(io.BytesIO(data)), column, delimiter))
-    found = list(csv_rows(pieces(data, size), column, delimiter))
+    read = record_formats.read_csv(Stream(io.BytesIO(data)), column, delimiter)
+    plain, said = all_of(read)
+    found, also_said = all_of(csv_rows(pieces(data, size), column, delimiter))
     assert [url for block in found for url in urls_of(block)] == plain
+    assert also_said == said
     for block in found:
         if block.rows.ends:
             assert len(urls_of(block)) == len(block.rows.ends) // 8
@@ -89,11 +112,7 @@ def test_rows_are_kept_byte_for_byte(
     for block in found:
         urls += urls_of(block)
         mask = np.array([data.draw(st.booleans()) for _ in urls_of(block)], np.bool_)
-        raw = (
-            [block.rows.of(np.arange(len(mask)) == n) for n in range(len(mask))]
-            if block.rows.ends
-            else [line + b"\n" for line in block.rows.data.split(b"\n")]
-        )
+        raw = rows_of(block)
         if block.rows.ends:
             chosen = [row for row, wanted in zip(raw, mask, strict=True) if wanted]
             assert block.rows.of(mask) == b"".join(chosen)
@@ -127,11 +146,25 @@ def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(csv_table, "LONGEST", 1000)
-    data = b'a,"b\n' + b"http://a.example/,x\n" * 500
-    found = csv_rows(pieces(data, 300), "1", ",")
+    data = b'a,"b\n' + b"http://a.example/,x\n" * 500 + b'http://b.example/,"c,d\n'
+    found, said = all_of(csv_rows(pieces(data, 300), "1", ","))
     urls = [url for block in found for url in urls_of(block)]
-    assert urls[0] is None
-    assert urls.count(b"http://a.example/") > 400
+    assert urls == [b"a", *[b"http://a.example/"] * 500, b"http://b.example/"]
+    assert max(len(block.rows.data) for block in found) < 3000
+    assert said == (
+        "line 1: the quote is never closed; the line was read without it, and so were 1 more"
+    )
+
+
+def test_a_whole_row_is_kept_where_a_quote_is_never_closed() -> None:
+    data = b'n,url\n1,http://a.example/1\n2,"http://a.example/2\n3,http://a.example/3\n'
+    for size in (1, 7, 1000):
+        found, said = all_of(csv_rows(pieces(data, size), "url", ","))
+        urls = [url for block in found for url in urls_of(block)]
+        assert urls == [b"http://a.example/%d" % n for n in (1, 2, 3)]
+        rows = [row for block in found for row in rows_of(block)]
+        assert rows == [line + b"\n" for line in data.split(b"\n")[1:-1]]
+        assert said.startswith("line 3: the quote is never closed")
 
 
 @pytest.mark.parametrize(
@@ -161,4 +194,4 @@ def test_rows_are_found_without_the_reader_where_they_are_plain(
     if found is not None:
         rows = found.rows_of(data, b"")
         assert rows.data == data[: len(rows.data)]
-        assert len(rows.ends) == (0 if found.is_lines else 16)
+        assert len(rows.ends) == (0 if found.lines == 2 else 16)

@@ -1,0 +1,90 @@
+"""What a dedup says where an output, the input or the memory is not as it should be."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.sites import run_command
+
+from canonry.canon import Canonicalizer
+from canonry.crawler.batch import dedup_job, job
+from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
+from canonry.crawler.cli.terminal import summaries
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"dedup in {option} ." for option in ("-o", "--map", "--groups", "--report", "--seen")),
+        "migrate in --from surt -o .",
+        "export urls --store s.db -o .",
+    ],
+)
+def test_a_folder_is_no_output(tmp_path: Path, words: str) -> None:
+    (tmp_path / "in").write_text("http://a.example/\n")
+    run_command("dedup", "in", "--store", "s.db", folder=tmp_path)
+    before = sorted(tmp_path.iterdir())
+    done = run_command(*words.split(), folder=tmp_path)
+    assert done.returncode == 2
+    assert b".: this is a folder; name a file\n" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['pyarrow'] = None;"
+        "import canonry.crawler.cli.commands as c; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "dedup", "-", "-o", "x.parquet"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        input=b"http://a.example/\n",
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"canonry: Parquet needs")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_file_of_keys_in_a_missing_folder_is_named(tmp_path: Path) -> None:
+    done = run_command("dedup", "-", "--seen", "none/s.keys", folder=tmp_path, data=b"http://a/")
+    assert done.returncode == 2
+    assert done.stderr.endswith(b"none/s.keys: No such file or directory\n")
+    assert b"tmp:" not in done.stderr
+
+
+def test_a_table_whose_first_line_is_blank_is_named(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("\nid\turl\n1\thttp://a.example/\n")
+    words = ["dedup", "in", "--input", "tsv", "--column", "url"]
+    done = run_command(*words, folder=tmp_path)
+    assert done.returncode == 2
+    assert b"no column 'url'; its first line is blank\n" in done.stderr
+
+
+def test_what_a_table_of_merges_does_not_say_is_below_it(tmp_path: Path) -> None:
+    data = b"http://a.example/%s\nHTTP://A.example/%s\n" % ((b"x" * 5000,) * 2)
+    done = run_command("dedup", "-", "--json", folder=tmp_path, data=data)
+    assert len(json.loads(done.stdout)["merged"][0]["line"]) > 5000
+    done = run_command("dedup", "-", folder=tmp_path, data=data)
+    assert "A line that several rules merged counts for each of them." in done.stderr.decode()
+    assert "x…\n" in done.stderr.decode()
+    assert max(map(len, done.stderr.splitlines())) < 2100
+
+
+def test_merges_that_were_not_examined_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    summary = Summary(lines=2)
+    summary.merge(NOT_EXAMINED, "HTTP://a.example/", "")
+    summaries.dedup(summary, 1.0)
+    assert "(not looked into): lines that were merged, but not" in capsys.readouterr().err
+
+
+def test_a_memory_without_room_for_a_key_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("".join(f"http://a.example/{n}\n" for n in range(9000)))
+    said: list[str] = []
+    asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"), memory=1 << 17)
+    job.run(asked, Canonicalizer(), lambda _count: None, said.append)
+    assert said[0].startswith("--memory has no room for the keys of the first lines, keys go")
