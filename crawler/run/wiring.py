@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.unfinished_warc import finish_abandoned
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import open_store, policy_for
 from canonry.crawler.revisits.change_rates import IntervalLimits
@@ -210,6 +212,9 @@ def _open(
         notify = _both(notify, log.message)
     if settings.crawl.warc:
         opened = WarcArchive(settings.crawl.warc, settings.crawl.user_agent)
+        finish_others = partial(finish_abandoned, settings.crawl.warc, notify)
+        finish_others()
+        stack.callback(finish_others)  # of workers that were killed meanwhile
         archive = stack.enter_context(closing(opened))
     store = stack.enter_context(closing(open_store(store_url, canonicalizer.policy, notify)))
     writer = stack.enter_context(closing(Writer()))  # closed before the store that it uses
