@@ -198,7 +198,9 @@ def _remedies(
     question: Question, stored_url: KnownURL, answer: URLAnswer, rules: Sequence[RuleFacts]
 ) -> list[str]:
     """Return what changes the state of a known URL."""
-    if stored_url.state in {State.HELD, State.FAILED} and stored_url.reason is not None:
+    is_refused = stored_url.state in {State.HELD, State.FAILED}
+    shows_wall = stored_url.state is State.FETCHED and stored_url.reason == HoldReason.WALL.label
+    if (is_refused or shows_wall) and stored_url.reason is not None:
         remedy = remedies.remedy(
             stored_url.reason, _case(question, stored_url.depth, stored_url.hops, rules)
         )
