@@ -90,6 +90,7 @@ async def crawl(
     *,
     listed: Sequence[ListedSeed] = (),
     options: Mapping[str, Any] = MappingProxyType({}),
+    began: float | None = None,
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object] = lambda _crawl: None,
 ) -> CrawlResult:
@@ -103,6 +104,7 @@ async def crawl(
         settings: of the run.
         listed: further seeds, from lists. Those that cannot be used are reported and left out.
         options: for a crawl that resumes this one, without secrets.
+        began: when the workers of this run did, seconds since 1970; None: it has this one.
         notify: receives sentences for people.
         watch: receives the running crawl, to show its progress. A task that it returns is
             cancelled when the crawl ends.
@@ -119,6 +121,7 @@ async def crawl(
                 settings,
                 listed=listed,
                 options=options,
+                began=began,
                 notify=notify,
                 watch=watch,
             )
@@ -133,6 +136,7 @@ async def _crawl(
     *,
     listed: Sequence[ListedSeed],
     options: Mapping[str, Any],
+    began: float | None,
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object],
 ) -> CrawlResult:
@@ -177,7 +181,8 @@ async def _crawl(
         with store.transaction() as connection:
             limit_cache(connection, _STORE_CACHE_KIB)
             seed_results.try_again(connection, url_ids)
-        number = store.begin_job("crawl", signed(job, worker, options), time.time())
+        now = time.time()
+        number = store.begin_job("crawl", signed(job, worker, options), now, began)
         try:
             async with client:
                 run = _build(opened, client, turns, clock, url_filter, settings, worker)

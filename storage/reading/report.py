@@ -62,7 +62,7 @@ def status(connection: Connection) -> dict[str, Any]:
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
         "policy": facts["policy"],
-        "job": _job(job) if job else None,
+        "job": _job(connection, job) if job else None,
         "urls": {state.name.lower(): states[state.name.lower()] for state in State},
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
         "keys": sum(states.values()),  # each URL has one
@@ -98,13 +98,17 @@ def status(connection: Connection) -> dict[str, Any]:
     }
 
 
-def _job(row: RowMapping) -> dict[str, Any]:
+def _job(connection: Connection, row: RowMapping) -> dict[str, Any]:
     """Return a job, with its times as text and the seconds that it took.
 
-    Its settings lose the passwords of its seeds.
+    It ended when the last worker of its run did: all of them began at the same time. Its settings
+    lose the passwords of its seeds.
     """
     settings = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
     ended = row["ended_at"]
+    if ended is not None:
+        its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row["started_at"])
+        ended = connection.scalar(its_run)
     return {
         **row,
         "settings": settings,

@@ -269,12 +269,14 @@ def crawl(
     with report.reading(store) as connection:
         store_status = report.status(connection)
     store_status["unread"] = bodies.unread_in(store_status)
+    job = store_status["job"]
+    seconds = result.seconds if job is None or job["seconds"] is None else job["seconds"]
     if as_json:
         print_json(
             CrawlJSON(
                 program=program(),
                 **store_status,
-                seconds=round(result.seconds, 3),
+                seconds=round(seconds, 3),
                 finished=result.finished and not result.is_fruitless,
                 kept_options=kept.values,
                 failed_seeds=last_words.as_data(result.failed_seeds),
@@ -286,9 +288,7 @@ def crawl(
         pages = counted(result.progress.pages, "page")
         probes = result.progress.probes
         more = f", {counted(probes, 'probe')} (requests for learning alone)" if probes else ""
-        render.notify(
-            f"{pages} in {result.seconds:.1f} s{more}; the store is {without_password(store)}"
-        )
+        render.notify(f"{pages} in {seconds:.1f} s{more}; the store is {without_password(store)}")
     for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
