@@ -248,6 +248,8 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
                 row[column] = redact(row[column])
         for column in _TIMES & row.keys():
             row[column] = utc(row[column])
+        if "elapsed" in row:
+            row["elapsed"] = round(row["elapsed"], 6)
         if row.get("digest") is not None:
             row["digest"] = row["digest"].hex()
         if isinstance(row.get("state"), int):

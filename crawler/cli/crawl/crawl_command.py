@@ -94,7 +94,12 @@ def _defaults() -> dict[str, str]:
 @scope_option
 @include_option
 @exclude_option
-@click.option("--max-pages", type=int, metavar="N", help="Stop when the store holds N pages.")
+@click.option(
+    "--max-pages",
+    type=int,
+    metavar="N",
+    help="Stop when the store holds N pages, without those that are queued to be fetched again.",
+)
 @click.option("--max-depth", type=int, metavar="N", help="Follow up to N links from a seed.")
 @click.option(
     "--first",
