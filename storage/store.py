@@ -323,13 +323,24 @@ class Store:
         known.pop("", None)
         pages.add_merges(connection, known)
 
-    def begin_job(self, command: str, settings: str, now: float) -> int:
-        """Write that a job began; return its number."""
+    def begin_job(self, command: str, settings: str, now: float, began: float | None = None) -> int:
+        """Write that a job began; return its number.
+
+        Args:
+            command: that runs.
+            settings: its settings, as JSON.
+            now: seconds since 1970.
+            began: the same time for all workers of a run; None: now.
+        """
         with self.transaction() as connection:
             job = next_id(connection, jobs)
             connection.execute(
                 insert(jobs).values(
-                    id=job, command=command, settings=settings, state="running", started_at=now
+                    id=job,
+                    command=command,
+                    settings=settings,
+                    state="running",
+                    started_at=began or now,
                 )
             )
             self._sampler.take(connection, self.seen, now, always=True)

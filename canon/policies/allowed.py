@@ -140,4 +140,4 @@ def unknown(kind: str, name: str, allowed: Iterable[str], hints: Mapping[str, st
         return f"no {kind} is called {name}: {hints[name]}"
     names = list(allowed)
     near = did_you_mean(name, names)
-    return f"no {kind} is called {name}{near}; allowed are {', '.join(names)}"
+    return f"no {kind} is called {name}{near or '; allowed are ' + ', '.join(names)}"

@@ -130,13 +130,34 @@ def owned(path: Path) -> IO[bytes]:
         file = open(path, "wb", opener=_without_truncating)  # noqa: SIM115 - it is returned
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            if _has_name(file, path):
                 file.truncate(0)
                 return file
         except BlockingIOError as error:
             file.close()
             raise OSError(error.errno, "another process is writing it", str(path)) from None
         file.close()  # it was renamed or deleted before we had the lock
+
+
+@contextmanager
+def abandoned(path: Path) -> Iterator[IO[bytes] | None]:
+    """Open a file that its writer did not finish, and lock it; None while a process writes it.
+
+    Raises:
+        OSError: it cannot be read and written, or locked.
+    """
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_abandoned = _has_name(file, path)
+        except BlockingIOError:
+            is_abandoned = False
+        yield file if is_abandoned else None
+
+
+def _has_name(file: IO[bytes], path: Path) -> bool:
+    """Return True if a file still has its name: it was not renamed, deleted or replaced."""
+    return path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno()))
 
 
 def _without_truncating(path: str, _flags: int) -> int:

@@ -29,10 +29,12 @@ from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
 from canonry.storage.records import NOFOLLOW, UNREAD
+from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.steering import excluded_patterns
 from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
+_ENDLESS = "its redirects lead in a circle, and to no page"
 
 
 MEMBERS = 25  # URLs of one resource that are looked for
@@ -144,7 +146,8 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         answer,
         state=stored_url.state.name.lower(),
         reason=reason,
-        because=_because(stored_url.state, reason, stored_url.url),
+        because=_because(stored_url.state, reason, stored_url.url)
+        or _of_circle(question, stored_url),
         known_as=redact(stored_url.url) if stored_url.url != question.canonical.url else None,
         merged_by=merged_by or None,
         found=known_facts.found(connection, stored_url),
@@ -191,16 +194,27 @@ def _because(state: State, reason: str | None, url: str) -> str | None:
     sentence = remedies.sentence_about(url, reason) or invalid.get(reason)
     if state is State.REDIRECTED and sentence is not None:
         return f"the target of its redirect cannot be fetched: {sentence}"
-    if state is State.FETCHED and sentence is not None:
+    if state is State.FETCHED and sentence is not None and reason != HoldReason.WALL.label:
         return f"the page is there, and could not be fetched again: {sentence}"
     return sentence
+
+
+def _of_circle(question: Question, stored_url: KnownURL) -> str | None:
+    """Return that the redirects of a URL lead to no end, if they do."""
+    if stored_url.state is not State.REDIRECTED or stored_url.reason is not None:
+        return None
+    [chain] = chains(question.connection, [stored_url.url_id])
+    is_endless = chain.last.state is State.REDIRECTED and chain.last.reason is None
+    return _ENDLESS if is_endless else None
 
 
 def _remedies(
     question: Question, stored_url: KnownURL, answer: URLAnswer, rules: Sequence[RuleFacts]
 ) -> list[str]:
     """Return what changes the state of a known URL."""
-    if stored_url.state in {State.HELD, State.FAILED} and stored_url.reason is not None:
+    is_refused = stored_url.state in {State.HELD, State.FAILED}
+    shows_wall = stored_url.state is State.FETCHED and stored_url.reason == HoldReason.WALL.label
+    if (is_refused or shows_wall) and stored_url.reason is not None:
         remedy = remedies.remedy(
             stored_url.reason, _case(question, stored_url.depth, stored_url.hops, rules)
         )

@@ -34,11 +34,13 @@ from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 
 _MOST_BYTES = 200_000_000  # approximate memory for all sites
+_AGAIN = "again"  # it was reported that a rule has a state once more
 _R = TypeVar("_R")
 
 
@@ -100,6 +102,31 @@ def surviving_learning(
         return record()
 
 
+class RuleReports:
+    """What is reported of rules in a run: each state once, and once that a rule comes and goes."""
+
+    def __init__(self) -> None:
+        """Start with nothing reported."""
+        self._states: dict[str, set[str]] = {}  # by the ids of rules
+
+    def sentence(self, rule: TrackedRule, before: RuleState) -> str | None:
+        """Return what to report of a rule whose state has changed; None if it was reported."""
+        states = self._states.setdefault(rule.id, set())
+        is_again, is_known = rule.state in states, _AGAIN in states
+        states |= {rule.state, _AGAIN} if is_again else {rule.state}
+        if not is_again:
+            return (
+                f"rule {rule.id} is {rule.state} (was {before}): "
+                f"{describe(rule.rewrite)}; {agreement(rule.agree, rule.disagree)}"
+            )
+        if is_known:
+            return None
+        return (
+            f"rule {rule.id} is {rule.state} again (was {before}); further changes of it are not "
+            f"reported in this run ('canonry rules show {rule.id}')"
+        )
+
+
 class LearningSession(StoredRules):
     """Learns rules in one crawl and applies them. Only the writer thread may call it."""
 
@@ -128,6 +155,7 @@ class LearningSession(StoredRules):
         self._bytes = 0  # the sum of these sizes
         self._is_known = False  # the store may know more of a site than is in memory
         self._gone = GoneNames()
+        self._reports = RuleReports()
         self._answers: list[tuple[Probe, Outcome | None]] = []  # to the probes
         self.seconds = 0.0  # of CPU time, spent on learning
 
@@ -152,6 +180,7 @@ class LearningSession(StoredRules):
         super().forget()
         self.forget_hosts(list(self._sites))
         self._gone.clear()
+        self._reports = RuleReports()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Drop hosts that another worker takes over or hands over; the store has their evidence."""
@@ -351,8 +380,7 @@ class LearningSession(StoredRules):
         rule.entered_at = now
         stored = site_records.as_stored(rule, now)
         self._in_force = self._in_force.with_changes([stored.as_learned()])
-        self._notify(
-            f"rule {stored.id} is {rule.state} (was {before}): "
-            f"{describe(rewrite)}; {agreement(stored.agree, stored.disagree)}"
-        )
+        sentence = self._reports.sentence(stored, before)
+        if sentence is not None:
+            self._notify(sentence)
         return True

@@ -41,6 +41,8 @@ def apply(
             questions += news.questions
             queued += walled.ask_again(connection, news.again)
             held += walled.hold(connection, news.held)
+            if news.kept is not None:
+                walled.keep(connection, news.kept)
             if not news.waiting:
                 continue
             until = walls.pause(news, now)

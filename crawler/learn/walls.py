@@ -65,6 +65,7 @@ class WallNews(NamedTuple):
     hides_host: bool = False  # the whole host is to be paused as long, or was often enough
     again: tuple[int, ...] = ()  # ids of URLs to be asked again at once: their wall is gone
     questions: tuple[str, ...] = ()  # URLs to be requested once, for this alone
+    kept: int | None = None  # the URL whose page shows what the wall is
 
 
 @dataclass(slots=True)
@@ -296,6 +297,7 @@ class Walls:
             return
         if wall.first is None and met:
             wall.first = met[0]
+            self._news.append(WallNews(kept=wall.first))
         met = [url_id for url_id in met if url_id != wall.first]
         if not met:
             return

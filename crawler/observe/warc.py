@@ -10,13 +10,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from canonry.canon import redact
 from canonry.crawler.compression import GzipMembers
 from canonry.crawler.fetch.response import Get, Response
-from canonry.crawler.files.output import sync_folder
+from canonry.crawler.files.output import owned
 from canonry.crawler.observe.cdxj import CdxjIndex
 from canonry.crawler.observe.exchange_records import (
     VERSION,
@@ -25,6 +26,7 @@ from canonry.crawler.observe.exchange_records import (
     payload_digest,
     records_of,
 )
+from canonry.crawler.observe.unfinished_warc import UNFINISHED, finish
 from canonry.crawler.settings import SettingsError
 from canonry.storage import StoreError
 
@@ -162,10 +164,14 @@ class WarcArchive:
 
         if self._file is not None:
             return
-        self._number += 1
-        self._name = f"canonry-{self._began}-{self._number:05}.warc.gz"
-        self._index = CdxjIndex(self._name)
-        self._file = (self._folder / f"{self._name}.open").open("xb")
+        while self._file is None:
+            self._number += 1
+            name = f"canonry-{self._began}-{self._number:05}.warc.gz"
+            self._path = self._folder / f"{name}{UNFINISHED}"
+            if not self._path.exists() and not (self._folder / name).exists():
+                with suppress(BlockingIOError):  # another machine began one of this name
+                    self._file = owned(self._path)
+        self._index = CdxjIndex(name)
         # warcio's own gzip takes four times as long, for files that are a sixth smaller.
         self._writer = WARCWriter(GzipMembers(self._file), gzip=False, warc_version=VERSION)
         about = {
@@ -173,16 +179,11 @@ class WarcArchive:
             "format": f"WARC File Format {VERSION}",
             "conformsTo": f"{_SPECIFICATION}/warc-{VERSION}/",
         }
-        self._writer.write_record(self._writer.create_warcinfo_record(self._name, about))
+        self._writer.write_record(self._writer.create_warcinfo_record(name, about))
 
     def _end_file(self) -> None:
         """Close a file, and give it its final name."""
         if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._file = None
-            self._index.write(self._folder)
-            (self._folder / f"{self._name}.open").rename(self._folder / self._name)
-            sync_folder(self._folder)
-            sync_folder(self._folder.parent)  # the folder itself may be new
+            with self._file as file:  # locked until it has its name
+                self._file = None
+                finish(file, self._path, self._index)

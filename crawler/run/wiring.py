@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.unfinished_warc import finish_abandoned
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import open_store, policy_for
 from canonry.crawler.revisits.change_rates import IntervalLimits
@@ -88,6 +90,7 @@ async def crawl(
     *,
     listed: Sequence[ListedSeed] = (),
     options: Mapping[str, Any] = MappingProxyType({}),
+    began: float | None = None,
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object] = lambda _crawl: None,
 ) -> CrawlResult:
@@ -101,6 +104,7 @@ async def crawl(
         settings: of the run.
         listed: further seeds, from lists. Those that cannot be used are reported and left out.
         options: for a crawl that resumes this one, without secrets.
+        began: when the workers of this run did, seconds since 1970; None: it has this one.
         notify: receives sentences for people.
         watch: receives the running crawl, to show its progress. A task that it returns is
             cancelled when the crawl ends.
@@ -117,6 +121,7 @@ async def crawl(
                 settings,
                 listed=listed,
                 options=options,
+                began=began,
                 notify=notify,
                 watch=watch,
             )
@@ -131,6 +136,7 @@ async def _crawl(
     *,
     listed: Sequence[ListedSeed],
     options: Mapping[str, Any],
+    began: float | None,
     notify: Callable[[str], None],
     watch: Callable[[Crawl], object],
 ) -> CrawlResult:
@@ -175,7 +181,8 @@ async def _crawl(
         with store.transaction() as connection:
             limit_cache(connection, _STORE_CACHE_KIB)
             seed_results.try_again(connection, url_ids)
-        number = store.begin_job("crawl", signed(job, worker, options), time.time())
+        now = time.time()
+        number = store.begin_job("crawl", signed(job, worker, options), now, began)
         try:
             async with client:
                 run = _build(opened, client, turns, clock, url_filter, settings, worker)
@@ -210,6 +217,9 @@ def _open(
         notify = _both(notify, log.message)
     if settings.crawl.warc:
         opened = WarcArchive(settings.crawl.warc, settings.crawl.user_agent)
+        finish_others = partial(finish_abandoned, settings.crawl.warc, notify)
+        finish_others()
+        stack.callback(finish_others)  # of workers that were killed meanwhile
         archive = stack.enter_context(closing(opened))
     store = stack.enter_context(closing(open_store(store_url, canonicalizer.policy, notify)))
     writer = stack.enter_context(closing(Writer()))  # closed before the store that it uses

@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
@@ -58,7 +59,7 @@ def crawl(
             seeds, store, settings, listed=listed, options=options, notify=notify, watch=watch
         )
         return asyncio.run(run)
-    plan = _Plan(tuple(seeds), store, settings, tuple(listed), dict(options))
+    plan = _Plan(tuple(seeds), store, settings, tuple(listed), dict(options), time.time())
     return _Workers(plan, notify, update).run()
 
 
@@ -84,6 +85,7 @@ class _Plan(NamedTuple):
     settings: Settings
     listed: tuple[ListedSeed, ...]
     options: dict[str, Any]
+    began: float
 
 
 class _Workers:
@@ -196,9 +198,16 @@ def _work(plan: _Plan, pipe: Connection) -> None:
         return _watching(send)(run)
 
     try:
-        seeds, store, settings, listed, options = plan
+        seeds, store, settings, listed, options, began = plan
         run = wiring.crawl(
-            seeds, store, settings, listed=listed, options=options, notify=notify, watch=watch
+            seeds,
+            store,
+            settings,
+            listed=listed,
+            options=options,
+            began=began,
+            notify=notify,
+            watch=watch,
         )
         result = asyncio.run(run)
     except Exception as error:  # noqa: BLE001 - the first process raises it

@@ -12,7 +12,10 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 _Time = Annotated[
     str,
-    Meta(pattern=r"^[0-9]+(\.[0-9]+)?[smhdw]?$", description='a time such as "30m", "12h" or "7d"'),
+    Meta(
+        pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])$",
+        description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w"',
+    ),
 ]
 _FIRST = "7d"  # until a page is fetched again of which nothing is known
 
@@ -63,8 +66,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     recrawl_after: Annotated[
         str,
         Meta(
-            pattern=r"^([0-9]+(\.[0-9]+)?[smhdw]?)?$",
-            description='a time such as "30m", "12h", "7d" or "4w", or "" for never',
+            pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])?$",
+            description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w", '
+            'or "" for never',
         ),
     ]
     recrawl: bool

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -164,44 +164,61 @@ def _value(text: str, key: str, default: object) -> object:
 
 
 def _merge(settings: dict[str, Any], over: Mapping[str, Any], place: _Place) -> None:
-    """Check the settings of one source, and override others with them."""
+    """Check the settings of one source, and override others with them.
+
+    Raises:
+        SettingsError: with a line for each fault.
+    """
+    if faults := list(_faults(over, place)):
+        raise SettingsError("\n".join(faults))
+    for section, values in over.items():
+        if section == HOSTS:
+            for name, table in values.items():
+                host = host_name(name)
+                settings[HOSTS][host] = settings[HOSTS].get(host, {}) | table
+        else:
+            settings[section] |= values
+
+
+def _faults(over: Mapping[str, Any], place: _Place) -> Iterator[str]:
+    """Yield what is wrong with the settings of one source, each with its place."""
     for section, values in over.items():
         if section not in SECTIONS and section != HOSTS:
             names = [f"[{name}]" for name in (*SECTIONS, HOSTS)]
             about = unknown("section", f"[{section}]", names)
-            raise SettingsError(f"{place((section,))}: {about}")
-        if not isinstance(values, Mapping):
+            yield f"{place((section,))}: {about}"
+        elif not isinstance(values, Mapping):
             message = f"{section} is the name of a section: write [{section}], and its keys below"
-            raise SettingsError(f"{place((section,))}: {message}")
-        if section == HOSTS:
-            _merge_tables(settings[HOSTS], values, place)
+            yield f"{place((section,))}: {message}"
+        elif section == HOSTS:
+            yield from _faults_of_hosts(values, place)
         else:
-            _check((section,), values, SECTIONS[section], place)
-            settings[section] |= values
+            yield from _faults_of_table((section,), values, SECTIONS[section], place)
 
 
-def _merge_tables(tables: dict[str, Any], over: Mapping[str, Any], place: _Place) -> None:
-    """Check the host tables of one source, and override others with them."""
+def _faults_of_hosts(over: Mapping[str, Any], place: _Place) -> Iterator[str]:
+    """Yield what is wrong with the host tables of one source."""
     for name, values in over.items():
         path = (HOSTS, name)
         try:
-            host = host_name(name)
+            host_name(name)
         except ValueError as error:
-            raise SettingsError(f'{place(path)}: [hosts."{name}"]: {error}') from None
+            yield f'{place(path)}: [hosts."{name}"]: {error}'
+            continue
         if not isinstance(values, Mapping):
             message = f'hosts has a table for each host: write [hosts."{name}"], and keys below'
-            raise SettingsError(f"{place(path)}: {message}")
-        _check(path, values, HostSettings, place)
-        tables[host] = tables.get(host, {}) | values
+            yield f"{place(path)}: {message}"
+            continue
+        yield from _faults_of_table(path, values, HostSettings, place)
 
 
-def _check(
+def _faults_of_table(
     path: tuple[str, ...],
     values: Mapping[str, Any],
     table: type[msgspec.Struct],
     place: _Place,
-) -> None:
-    """Raise for the first key or value of a table that is not allowed."""
+) -> Iterator[str]:
+    """Yield the keys and values of a table that are not allowed."""
     shown = f"[{path[0]}]" if len(path) == 1 else f'[{path[0]}."{path[1]}"]'
     hints = get_type_hints(table, include_extras=True)
     for key, value in values.items():
@@ -211,9 +228,9 @@ def _check(
                 if key in other.__struct_fields__:
                     known.setdefault(key, f"it is in [{name}]")
             about = unknown(f"key in {shown}", key, hints, known)
-            raise SettingsError(f"{place((*path, key))}: {about}")
-        if fault := fault_in(key, value, hints[key]) or _fault_beyond((*path, key), value):
-            raise SettingsError(f"{place((*path, key))}: {key} in {shown}: {fault}")
+            yield f"{place((*path, key))}: {about}"
+        elif fault := fault_in(key, value, hints[key]) or _fault_beyond((*path, key), value):
+            yield f"{place((*path, key))}: {key} in {shown}: {fault}"
 
 
 def _fault_beyond(path: tuple[str, ...], value: Any) -> str | None:  # noqa: ANN401 - of its key

@@ -24,6 +24,7 @@ from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
+from canonry.storage.steering.walled import WALL
 from canonry.storage.timestamps import iso, utc
 
 
@@ -62,7 +63,7 @@ def status(connection: Connection) -> dict[str, Any]:
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
         "policy": facts["policy"],
-        "job": _job(job) if job else None,
+        "job": _job(connection, job) if job else None,
         "urls": {state.name.lower(): states[state.name.lower()] for state in State},
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
         "keys": sum(states.values()),  # each URL has one
@@ -72,7 +73,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "use_reserved": {use: n for use, _, n in counts.read(connection, counts.RESERVED)},
         "held": reasons["held"],
         "failed": reasons["failed"],
-        "not_again": reasons["fetched"],
+        "not_again": {why: n for why, n in reasons["fetched"].items() if why != WALL},
         "waiting": [
             {**host._asdict(), "until": iso(host.until)}
             for host in waiting_hosts(connection, time.time())
@@ -100,13 +101,17 @@ def status(connection: Connection) -> dict[str, Any]:
     }
 
 
-def _job(row: RowMapping) -> dict[str, Any]:
+def _job(connection: Connection, row: RowMapping) -> dict[str, Any]:
     """Return a job, with its times as text and the seconds that it took.
 
-    Its settings lose the passwords of its seeds.
+    It ended when the last worker of its run did: all of them began at the same time. Its settings
+    lose the passwords of its seeds.
     """
     settings = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
     ended = row["ended_at"]
+    if ended is not None:
+        its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row["started_at"])
+        ended = connection.scalar(its_run)
     return {
         **row,
         "settings": settings,
@@ -246,6 +251,8 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
                 row[column] = redact(row[column])
         for column in _TIMES & row.keys():
             row[column] = utc(row[column])
+        if "elapsed" in row:
+            row["elapsed"] = round(row["elapsed"], 6)
         if row.get("digest") is not None:
             row["digest"] = row["digest"].hex()
         if isinstance(row.get("state"), int):

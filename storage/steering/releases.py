@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select, text
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
+from canonry.storage.steering import walled
 from canonry.storage.steering.short_steps import STEP, ShortSteps
 
 _HERE = text("state > 2")  # the condition of the index
@@ -30,6 +31,8 @@ def release(
 ) -> int:
     """Put URLs back in the queue; return how many. Those of blocked hosts stay as they are.
 
+    With the URLs of walls, the pages that were kept to show these are queued again.
+
     If it is interrupted, what was released stays so, and the next release goes on.
 
     Args:
@@ -41,7 +44,14 @@ def release(
     Raises:
         StoreError: if the store knows no host of that name.
     """
-    return store.repeat(_Pass(refusal, host, keeps))
+    released = store.repeat(_Pass(refusal, host, keeps))
+    if refusal == Refusal("held", walled.WALL):
+        open_hosts = select(hosts.c.id).where(hosts.c.blocked == 0)
+        if host is not None:
+            open_hosts = open_hosts.where(hosts.c.name == host)
+        with store.step() as connection:
+            released += walled.ask_kept_again(connection, urls.c.host_id.in_(open_hosts))
+    return released
 
 
 class _Pass:

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, and_, func, or_, update
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
 from canonry.storage.rows import pages
 from canonry.storage.rows.requeueing import queue_again, queue_ids_again
-from canonry.storage.sql import transitions
+from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, StateReason, Transition, state_reason
 
 WALL = "wall"
 _HELD: StateReason = (State.HELD, WALL)
+_FETCHED: StateReason = (State.FETCHED, None)
+_KEPT: StateReason = (State.FETCHED, WALL)  # its page shows what the wall is
 _SHORTEST, _LONGEST = 3_600.0, 30 * 86_400.0  # seconds between two runs that ask one again
 
 
@@ -27,6 +29,12 @@ def hold(connection: Connection, url_ids: Sequence[int]) -> int:
     transitions.move(connection, moved)
     pages.remove(connection, list(moved))
     return len(moved)
+
+
+def keep(connection: Connection, url_id: int) -> None:
+    """Mark the URL whose page is kept to show a wall."""
+    moved = _moved(connection, [url_id], _KEPT)
+    transitions.move(connection, {u: m for u, m in moved.items() if m.before == _FETCHED})
 
 
 def wait(connection: Connection, url_ids: Sequence[int], until: float) -> int:
@@ -63,7 +71,7 @@ def ask_all_again(connection: Connection, now: float) -> int:
     """Put walled URLs back in the queue whose pause is over; return how many.
 
     The pause is as long as it took, since the URL was found, until it was asked last: so it doubles
-    each time.
+    each time. The page that was kept to show the wall is asked again with the others of its host.
 
     Args:
         connection: in a writing transaction.
@@ -72,7 +80,23 @@ def ask_all_again(connection: Connection, now: float) -> int:
     asked = urls.c.due  # of a URL that is not queued: when
     ago = now - asked
     is_over = or_(ago >= _LONGEST, and_(ago >= _SHORTEST, ago >= asked - urls.c.found_at))
-    return queue_again(connection, and_(urls.c.state == State.HELD, urls.c.reason == WALL, is_over))
+    walled = and_(urls.c.state == State.HELD, urls.c.reason == WALL, is_over)
+    found = list(connection.scalars(select(urls.c.host_id).where(walled).distinct()))
+    queued = queue_again(connection, walled)
+    return queued + ask_kept_again(connection, urls.c.host_id.in_(found)) if found else queued
+
+
+def ask_kept_again(connection: Connection, which: ColumnElement[bool]) -> int:
+    """Put the URLs whose pages were kept to show walls back in the queue; return how many.
+
+    Args:
+        connection: in a writing transaction.
+        which: a condition on `urls`.
+    """
+    if not counts.total_of(connection, counts.url(*_KEPT)):
+        return 0  # else all URLs would be read for nothing
+    is_kept = and_(urls.c.state == State.FETCHED, urls.c.reason == WALL)
+    return queue_again(connection, and_(is_kept, which))
 
 
 def _moved(

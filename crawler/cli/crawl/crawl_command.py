@@ -94,7 +94,12 @@ def _defaults() -> dict[str, str]:
 @scope_option
 @include_option
 @exclude_option
-@click.option("--max-pages", type=int, metavar="N", help="Stop when the store holds N pages.")
+@click.option(
+    "--max-pages",
+    type=int,
+    metavar="N",
+    help="Stop when the store holds N pages, without those that are queued to be fetched again.",
+)
 @click.option("--max-depth", type=int, metavar="N", help="Follow up to N links from a seed.")
 @click.option(
     "--first",
@@ -269,12 +274,14 @@ def crawl(
     with report.reading(store) as connection:
         store_status = report.status(connection)
     store_status["unread"] = bodies.unread_in(store_status)
+    job = store_status["job"]
+    seconds = result.seconds if job is None or job["seconds"] is None else job["seconds"]
     if as_json:
         print_json(
             CrawlJSON(
                 program=program(),
                 **store_status,
-                seconds=round(result.seconds, 3),
+                seconds=round(seconds, 3),
                 finished=result.finished and not result.is_fruitless,
                 kept_options=kept.values,
                 failed_seeds=last_words.as_data(result.failed_seeds),
@@ -286,9 +293,7 @@ def crawl(
         pages = counted(result.progress.pages, "page")
         probes = result.progress.probes
         more = f", {counted(probes, 'probe')} (requests for learning alone)" if probes else ""
-        render.notify(
-            f"{pages} in {result.seconds:.1f} s{more}; the store is {without_password(store)}"
-        )
+        render.notify(f"{pages} in {seconds:.1f} s{more}; the store is {without_password(store)}")
     for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)

@@ -37,7 +37,9 @@ class ExportedURL(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     state: str  # queued, fetched, redirected, failed or held
-    reason: str | None  # why it is held or failed, or waits
+    reason: (
+        str | None
+    )  # why it is held, has failed, or waits; of a page: wall, or why it was not read
     depth: int  # links from a seed, not counting redirects
     attempts: int  # fetches that failed so far
     found_at: Moment

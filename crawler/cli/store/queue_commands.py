@@ -220,7 +220,7 @@ def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool
     for title, listed in (("Excluded", listing.excluded), ("Patterns", listing.patterns)):
         render.table(
             title,
-            ("pattern", "queued", "limit", "state"),
+            ("pattern", "ever queued", "limit", "state"),
             [
                 (row.pattern, row.queued, "none" if row.limit is None else row.limit, row.state)
                 for row in listed

@@ -19,11 +19,14 @@ from canonry.storage.sql.stored_json import stored_json
 
 LEASE_SECONDS = 60.0  # unless it is extended
 _RUNNING, _ENDED = "running", "interrupted"
+_named: set[str] = set()  # names of this process
 
 
 def own_name() -> str:
     """Return a unique name for this run: machine, process and a random part."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    _named.add(name)
+    return name
 
 
 def is_dead(name: str) -> bool:
@@ -98,7 +101,8 @@ def unsigned(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def state_now(job: Mapping[str, Any]) -> str:
     """Return the state of a job with decoded settings; a killed one counts as interrupted."""
-    is_killed = job["state"] == _RUNNING and is_dead(job["settings"].get("worker", ""))
+    worker = job["settings"].get("worker", "")
+    is_killed = job["state"] == _RUNNING and worker not in _named and is_dead(worker)
     return _ENDED if is_killed else str(job["state"])
 
 

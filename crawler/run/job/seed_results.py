@@ -92,7 +92,7 @@ def is_unreached(reason: str) -> bool:
 
 def _failure(end: ChainEnd) -> str | None:
     """Return why the end of a seed's redirects is no page; None if it is one, or may become one."""
-    if end.state is State.FETCHED and end.reason is None:
+    if end.state is State.FETCHED and end.reason in {None, HoldReason.WALL.label}:
         failed = end.status is not None and end.status >= FIRST_ERROR
         return f"status {end.status}" if failed else None
     is_kept = end.state is State.HELD and end.reason in _KEPT

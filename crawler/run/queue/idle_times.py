@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from canonry.crawler.plurals import counted
 from canonry.crawler.run.queue.host_leases import HostLeases
 from canonry.storage.timestamps import iso
 
@@ -58,7 +59,11 @@ class IdleTimes:
             return
         self._told_others = True
         machine, process, *_rest = f"{held.owner}:?".split(":")
-        hosts = held.host if held.hosts == 1 else f"{held.host} and {held.hosts - 1:,} more hosts"
+        hosts = (
+            held.host
+            if held.hosts == 1
+            else f"{held.host} and {counted(held.hosts - 1, 'more host')}"
+        )
         self._notify(
             f"Nothing to do as long as another process crawls {hosts} from the same store (process "
             f"{process} on {machine}); this one waits for hosts that are free."

@@ -83,7 +83,9 @@ def test_a_broken_link_is_traced_to_its_seed(store: str) -> None:
 
 def test_an_export_of_pages_has_what_found_them(store: str) -> None:
     with report.reading(store) as connection:
-        found = {row["url"]: row["found_on"] for row in report.rows(connection, "pages")}
+        rows = list(report.rows(connection, "pages"))
+    found = {row["url"]: row["found_on"] for row in rows}
+    assert all(row["elapsed"] == round(row["elapsed"], 6) for row in rows)
     assert found[f"{SEED}broken"] == f"{SEED}a?utm_source=x"
     assert found[f"{SEED}new"] == f"{SEED}older"
     assert found[SEED] is None
@@ -117,6 +119,24 @@ def test_a_redirect_to_what_cannot_be_fetched_says_so(
     assert found.because is not None
     assert found.because.startswith("the target of its redirect cannot be fetched: ")
     assert because in found.because
+
+
+def test_redirects_in_a_circle_are_said_to_have_no_end(tmp_path: Path) -> None:
+    to = {"/in": "/a", "/a": "/b", "/b": "/a", "/moved": "/page"}
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        if target in to:
+            return ok(b"", f"Location: {to[target]}", status="302 Found")
+        return page("/in", "/moved") if target == "/" else page()
+
+    crawl(tmp_path, answer)
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    for path in ("in", "a", "b"):
+        found = asked(store, f"{SEED}{path}")
+        assert (found.state, found.reason) == ("redirected", None)
+        assert found.because == "its redirects lead in a circle, and to no page"
+    assert asked(store, f"{SEED}moved").because is None
 
 
 def test_another_spelling_is_that_of_the_known_url(store: str) -> None:

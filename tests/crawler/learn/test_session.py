@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from sqlalchemy import Connection, Table, func, select
 from support.stores import MAKE, candidate, open_store
 from support.strategies import tries
 
-from canonry.canon.learned import RULE_STATES
+from canonry.canon.learned import RULE_STATES, Rewrite, RuleState
 from canonry.crawler.learn.request_policy import Probe
-from canonry.crawler.learn.session import LearningSession
+from canonry.crawler.learn.session import LearningSession, RuleReports
 from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Outcome, Page, Queued, State
 from canonry.storage.learned import rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.sql.schema import answers, pairs
 
 H = "http://h.example"
@@ -153,3 +155,23 @@ def test_where_no_page_has_two_names_nothing_is_stored(tmp_path: Path) -> None:
         crawled.visit(f"{H}/p{n}")
     assert crawled.number_of(pairs) == crawled.number_of(answers) == 0
     assert crawled.requests == 50
+
+
+def test_a_rule_that_comes_and_goes_is_reported_once() -> None:
+    reports = RuleReports()
+    rule = TrackedRule(Rewrite("h.example", "trailing-slash", old="", new="bare"), agree=9)
+    states: list[RuleState] = ["candidate", *(["active", "suspended"] * 5), "revoked"]
+    sentences = []
+    for before, state in pairwise(states):
+        rule.enter(state, 0.0)
+        sentences.append(reports.sentence(rule, before))
+    active, suspended, again, *more, revoked = sentences
+    assert active is not None
+    assert active.startswith(f"rule {rule.id} is active (was candidate): ")
+    assert "is suspended (was active): " in str(suspended)
+    assert again == (
+        f"rule {rule.id} is active again (was suspended); further changes of it are not reported "
+        f"in this run ('canonry rules show {rule.id}')"
+    )
+    assert more == [None] * 7
+    assert "is revoked (was suspended)" in str(revoked)

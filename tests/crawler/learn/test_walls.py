@@ -80,7 +80,8 @@ def test_a_scout_is_asked_again_for_a_part_of_a_site() -> None:
             walls.answered_question(url, page)
         found += [news[0]] * (not news[0].questions)
         news = [*news[1:], *walls.news()]
-    [one] = found
+    assert found[0] == WallNews(kept=1)
+    [_kept, one] = found
     assert (len(one.held), one.waiting, one.tries, one.hides_host) == (10, (12,), 0, False)
     assert walls.pause(one, 100.0) == 110.0
     walls.answered(answer(11, "<p>Log in, please.</p>"))

@@ -1,12 +1,9 @@
-"""WARC files of a crawl: two other libraries read them, also after a kill."""
+"""WARC files of a crawl: two other libraries read them."""
 
 import asyncio
 import gzip
 import json
 import shutil
-import signal
-import subprocess
-import sys
 from collections import Counter
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -19,7 +16,7 @@ from click.testing import CliRunner
 from fastwarc import ArchiveIterator, WarcRecordType
 from support.disks import Disk
 from support.servers import Answer, Raw, ok, raw_server
-from support.sites import from_thread, run_command, wait_for
+from support.sites import from_thread, run_command
 from warcio.checker import Checker
 
 from canonry.crawler.cli.commands import main
@@ -177,36 +174,6 @@ def test_secrets_are_not_written(tmp_path: Path) -> None:
     assert b"Authorization" not in text
 
 
-def test_a_killed_crawl_leaves_a_record_for_every_page(tmp_path: Path) -> None:
-    """The records are in a file whose name says that it was not closed."""
-
-    def endless(head: bytes) -> Answer:
-        number = int(head.split(b" ")[1][1:] or b"0") if b"robots" not in head else -1
-        if number < 0:
-            return ok(b"", status="404 Not Found")
-        links = "".join(f'<a href="/{number * 3 + n}">' for n in (1, 2, 3))
-        return ok(f"{links} {number}".encode(), "Content-Type: text/html")
-
-    def sizes() -> int:
-        return sum(path.stat().st_size for path in (tmp_path / "kept").glob("*"))
-
-    with from_thread(raw_server(endless)) as raw:
-        command = [sys.executable, "-m", "canonry", *words(raw, "--warc", "kept")]
-        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
-            wait_for(lambda: sizes() > 100_000, 60)
-            process.send_signal(signal.SIGKILL)
-        run_command(*words(raw, "--warc", "kept", "--max-pages", "1"), folder=tmp_path)
-    names = sorted(path.name for path in (tmp_path / "kept").iterdir())
-    assert any(name.endswith(".open") for name in names)
-    fetched = run_command("export", "pages", folder=tmp_path).stdout
-    pages = {json.loads(line)["url"] for line in fetched.splitlines()}
-    kept_urls = {
-        r["url"] for r in records(tmp_path / "kept") if r["type"] in {"response", "revisit"}
-    }
-    assert len(pages) > 20
-    assert pages <= kept_urls
-
-
 @pytest.mark.parametrize("folder", ["a-file", "/proc/nowhere"])
 def test_a_folder_that_cannot_be_written_is_wrong_usage(tmp_path: Path, folder: str) -> None:
     (tmp_path / "a-file").write_text("x")
@@ -296,3 +263,26 @@ def test_a_whole_file_outlives_a_loss_of_power(
         "request",
     ]
     assert sorted(file.suffix for file in (tmp_path / "w").iterdir()) == [".cdxj", ".gz"]
+
+
+def test_which_records_are_revisits(tmp_path: Path) -> None:
+    """Those whose body an earlier record has, of any URL; an answer without a body is none."""
+    archive = WarcArchive(str(tmp_path / "w"), "agent")
+    bodies = {"one": b"x", "another": b"x", "unchanged": b"", "gone": b"x"}
+    statuses = {"unchanged": 304, "gone": 404}
+
+    async def write() -> None:
+        for name, body in bodies.items():
+            status = statuses.get(name, 200)
+            await archive.write(Response(f"{SEED}{name}", status, {}, {}, body, 0.1))
+
+    asyncio.run(write())
+    archive.close()
+    kinds = {r["url"]: r["type"] for r in records(tmp_path / "w") if r["type"] != "request"}
+    assert kinds == {
+        None: "warcinfo",
+        f"{SEED}one": "response",
+        f"{SEED}another": "revisit",
+        f"{SEED}unchanged": "response",
+        f"{SEED}gone": "revisit",
+    }

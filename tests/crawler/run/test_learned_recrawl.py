@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.crawls import SEED, crawl, target_of
+from support.crawls import SEED, crawl, page, target_of
 from support.servers import Answer, ok
 from support.sites import run_command
 
@@ -214,3 +214,19 @@ def test_no_interval_is_shorter_than_the_least_one(
     keys: dict[str, str], days: tuple[float, float, float]
 ) -> None:
     assert load(None, {"crawl": keys}).crawl.intervals == tuple(DAY * one for one in days)
+
+
+def test_a_limit_of_pages_does_not_count_those_that_are_queued_again(tmp_path: Path) -> None:
+    requested: list[str] = []
+
+    def answer(head: bytes) -> bytes:
+        if (target := target_of(head)) != "/robots.txt":
+            requested.append(target)
+        return page(*(f"/{n}" for n in range(30)))
+
+    crawl(tmp_path, answer)
+    requested.clear()
+    found, rows = crawl(tmp_path, answer, recrawl_after="0s", max_pages=8)
+    assert len(requested) == found["urls"]["fetched"] == 8
+    assert len(rows) == 31, "the others keep their old page"
+    assert found["urls"]["queued"] == 31 - 8

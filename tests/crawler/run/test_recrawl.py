@@ -105,7 +105,8 @@ def test_a_recrawl_that_was_stopped_resumes(tmp_path: Path) -> None:
     ("text", "seconds"),
     [
         ("", None),
-        ("90", 90.0),
+        ("0", 0.0),
+        ("90s", 90.0),
         ("1.5m", 90.0),
         ("2h", 7200.0),
         ("7d", 604_800.0),

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import create_engine
 from support.crawls import SEED, crawl, target_of
 from support.servers import Answer, ok
+from support.stores import assert_counts_are_right
 
 from canonry.crawler.cli.commands import main
 
@@ -166,8 +168,58 @@ def test_walled_urls_are_asked_again_after_a_pause(
     found, rows = crawl(tmp_path, later)
     assert found["held"] == {}
     asked = {path for path in later.asked if real(path) is not None}
-    assert asked == {f"/members/{n}" for n in range(PAGES // 2)} - {"/members/0"}
+    assert asked == {f"/members/{n}" for n in range(PAGES // 2)}  # also the one that was kept
     assert len(rows) == 1 + PAGES + PAGES // 2
+    assert all(row["size"] > 300 for row in rows if row["url"] != SEED)  # none is the wall
+
+
+FORM = "<h2>Members only</h2><p>Log in, please.</p><form>Name Password</form>"
+
+
+def members_only(path: str, _n: int) -> str | None:
+    """Return a form in place of some pages."""
+    return FORM if path.startswith("/members/") else None
+
+
+def kept_page(rows: list[dict[str, Any]]) -> str:
+    """Return the URL of the one page that shows the form."""
+    [url] = {row["url"] for row in rows if "/members/" in row["url"] and row["size"] < 300}
+    return str(url)
+
+
+def test_a_page_that_shows_a_wall_says_so(tmp_path: Path) -> None:
+    _found, rows = crawl(tmp_path, Site(members_only))
+    kept = kept_page(rows)
+    why = CliRunner().invoke(main, ["why", kept, *_store(tmp_path)])
+    assert "fetched (wall)" in why.stdout
+    assert "its answer was a wall" in why.stdout
+    assert "canonry refused release wall" in " ".join(why.stdout.split())
+
+
+@pytest.mark.parametrize("host", [[], ["--host", "a.example"]])
+def test_a_release_asks_for_the_page_that_shows_a_wall(tmp_path: Path, host: list[str]) -> None:
+    _found, rows = crawl(tmp_path, Site(members_only))
+    kept = kept_page(rows)
+    words = ["refused", "release", "wall", *host, *_store(tmp_path)]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    found, rows = crawl(tmp_path, Site(lambda _path, _n: None))
+    assert found["held"] == {}
+    assert all(row["size"] > 300 for row in rows if row["url"] != SEED)
+    why = CliRunner().invoke(main, ["why", kept, *_store(tmp_path)])
+    assert "wall" not in why.stdout
+    engine = create_engine(f"sqlite:///{tmp_path / 'store.db'}")
+    with engine.connect() as connection:
+        assert_counts_are_right(connection)
+    engine.dispose()
+
+
+def test_a_recrawl_of_a_wall_that_stands_holds_and_marks_it_again(tmp_path: Path) -> None:
+    crawl(tmp_path, Site(members_only))
+    CliRunner().invoke(main, ["refused", "release", "wall", *_store(tmp_path)])
+    found, rows = crawl(tmp_path, Site(members_only), recrawl_after="0s")
+    assert found["held"] == {"wall": PAGES // 2 - 1}
+    why = CliRunner().invoke(main, ["why", kept_page(rows), *_store(tmp_path)])
+    assert "fetched (wall)" in why.stdout
 
 
 def test_a_recrawl_that_meets_a_wall_loses_no_page(tmp_path: Path) -> None:

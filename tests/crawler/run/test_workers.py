@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,12 +54,20 @@ def test_workers_request_nothing_twice(tmp_path: Path, undisturbed: set[tuple[st
 def test_a_worker_that_is_killed_is_replaced(
     tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
+    begun = time.monotonic()
     with two_at_work(tmp_path) as (_, _, process):
         os.kill(children(process)[0], signal.SIGKILL)
-        _, said = process.communicate(timeout=100)
+        shown, said = process.communicate(timeout=100)
     assert process.returncode == 0, said
     assert b"A worker died (exit code -9); another takes its place." in said
     assert pages_of(tmp_path) == undisturbed
+    out = b" ".join([shown, said]).decode()
+    spans = re.findall(r"crawl finished after ([0-9.]+) s|pages in ([0-9.]+) s", out)
+    [(one, _), (_, other)] = spans
+    assert one == other, "it is the span of the run, not of the last worker"
+    assert float(one) <= time.monotonic() - begun
+    status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
+    assert f"{status['job']['seconds']:.1f}" == one
 
 
 def test_ctrl_c_stops_all_workers_and_loses_nothing(

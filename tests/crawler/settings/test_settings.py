@@ -41,10 +41,12 @@ SCOPES = '"any", "domain", "host" or "prefix"'
     [
         ("CRAWL_DELAY", "much", 'delay in [crawl]: "much" was given; allowed is a number from 0 '),
         ("CRAWL_DELAY", "-1", "delay in [crawl]: -1 was given; allowed is a number from 0 to 86,4"),
-        ("CRAWL_DELAYS", "1", "no key in [crawl] is called delays (did you mean delay?); allowed"),
+        ("CRAWL_DELAYS", "1", "no key in [crawl] is called delays (did you mean delay?)"),
         ("CRAWL_SCOPE", "all", f'scope in [crawl]: "all" was given; allowed is {SCOPES}'),
         ("LEARN_ENABLED", "perhaps", 'enabled in [learn]: "perhaps" was given; allowed is true '),
         ("CRWAL_DELAY", "1", "no section is called crwal (did you mean crawl?)"),
+        ("CRAWL_RECRAWL_AFTER", "5", 'recrawl_after in [crawl]: "5" was given; allowed is a tim'),
+        ("CRAWL_RECRAWL_LEAST", "5", 'recrawl_least in [crawl]: "5" was given; allowed is a tim'),
         ("CRAWL_RECRAWL_AFTER", "2y", 'recrawl_after in [crawl]: "2y" was given; allowed is a ti'),
     ],
 )
@@ -62,7 +64,7 @@ def test_an_invalid_variable_is_named(
     [
         ("[crawl\n", ": not TOML"),
         ("[crawl]\n\ndelya = 1\n", ", line 3: no key in [crawl] is called delya (did you mean del"),
-        ("[crwal]\n", ", line 1: no section is called [crwal] (did you mean [crawl]?); allowed ar"),
+        ("[crwal]\n", ", line 1: no section is called [crwal] (did you mean [crawl]?)"),
         ("[crawl]\n#\ndelay = 'x'\n", ', line 3: delay in [crawl]: "x" was given; allowed is a n'),
         ("crawl = 1\n", ", line 1: crawl is the name of a section: write [crawl]"),
         ("[fetch]\n[crawl]\nscope = 'hots'", f"allowed is {SCOPES} (did you mean host?)"),
@@ -87,6 +89,25 @@ def test_an_invalid_file_is_named_with_the_line(tmp_path: Path, text: str, says:
         load(str(file), {})
     assert says in str(caught.value).removeprefix(str(file))
     assert str(caught.value).startswith(f"{file}")
+
+
+def test_all_faults_of_a_file_are_named_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text(
+        "[crawl]\ndelya = 1\nxyz = 2\nscope = 'all'\n[fetsh]\n[hosts.'a.example']\ndelai = 1\n"
+    )
+    with pytest.raises(SettingsError) as caught:
+        load(str(file), {})
+    first, second, third, fourth, fifth = str(caught.value).splitlines()
+    assert first == f"{file}, line 2: no key in [crawl] is called delya (did you mean delay?)"
+    assert f"{file}, line 3: no key in [crawl] is called xyz; allowed are user_agent, " in second
+    assert f"{file}, line 4: scope in [crawl]: " in third
+    assert fourth == f"{file}, line 5: no section is called [fetsh] (did you mean [fetch]?)"
+    assert f'{file}, line 7: no key in [hosts."a.example"] is called delai (did you ' in fifth
+
+
+def test_a_time_of_nothing_needs_no_unit() -> None:
+    assert load(None, {"crawl": {"recrawl_after": "0"}}).crawl.recrawl_seconds == 0.0
 
 
 def test_an_invalid_flag_is_named() -> None:

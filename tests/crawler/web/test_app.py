@@ -1,13 +1,18 @@
 """The live page over HTTP: a real server, a real store."""
 
+import json
 import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
+from support.browsing.shop import crawl_of_shop
 from support.crawls import crawl, page
 from support.live_pages import Viewer, live_page
+from support.sites import wait_for
 
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.settings import SettingsError
@@ -144,3 +149,14 @@ def test_no_action_can_be_done_from_elsewhere(viewer: Viewer) -> None:
         assert viewer.post(path, {}).status == 403
         assert viewer.post(path, {FIELD: "guess"}, Origin=viewer.origin).status == 403
         assert viewer.post(path, {}, Origin="http://evil.example").status == 403
+
+
+def test_every_panel_of_a_running_crawl_says_that_it_runs(tmp_path: Path) -> None:
+    with crawl_of_shop(tmp_path) as address:
+
+        def panel(name: str) -> Any:  # noqa: ANN401 - JSON
+            with urlopen(f"{address}{name}.json?url=http://shop.example/") as answer:  # noqa: S310 - on loopback
+                return json.load(answer)
+
+        wait_for(lambda: panel("why")["crawl"] is not None)
+        assert panel("why")["crawl"]["state"] == panel("strip")["state"] == "running"

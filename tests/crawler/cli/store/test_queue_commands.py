@@ -76,7 +76,9 @@ def test_patterns_are_listed_excluded_and_included(store: str) -> None:
     assert "would hold 4 queued URLs" in run(store, *words, "--dry-run").stderr
     assert "4 queued URLs held" in run(store, *words).stderr
     assert queued(store) == 1
-    assert "Excluded" in run(store, "patterns", "list").stdout
+    told = run(store, "patterns", "list").stdout
+    assert "Excluded" in told
+    assert "ever queued" in told
     assert "4 URLs went back" in run(store, "patterns", "include", pattern).stderr
     assert queued(store) == 5
     assert run(store, "patterns", "exclude", "/day/").exit_code == 2

@@ -48,3 +48,11 @@ def test_what_is_no_process_here_is_never_known_to_have_ended(name: str, ended: 
         assert not lease_owners.has_ended(owner)
         assert not lease_owners.is_dead(owner)
         assert not lease_owners.is_alive_here(owner)
+
+
+def test_the_job_of_this_run_is_running_and_that_of_an_earlier_process_is_not() -> None:
+    def state(worker: str) -> str:
+        return lease_owners.state_now({"state": "running", "settings": {"worker": worker}})
+
+    assert state(lease_owners.own_name()) == "running"
+    assert state(_name(os.getpid())) == "interrupted"

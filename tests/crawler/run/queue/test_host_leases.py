@@ -135,7 +135,7 @@ def test_a_worker_without_hosts_says_once_who_has_them(tmp_path: Path) -> None:
         assert said == []  # a host may be free in a moment
         tell(NOW + 3)
         [message] = said
-        assert "another process crawls a.example and 1 more hosts from the same store" in message
+        assert "another process crawls a.example and 1 more host from the same store" in message
         assert "process 7 on here" in message
         for later in (10, 20):
             tell(NOW + later)
