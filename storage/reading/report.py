@@ -13,7 +13,7 @@ from canonry.canon import redact, redaction
 from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
-from canonry.storage.records import NOT_A_PAGE, UNREAD
+from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.rows import little_new, revisit_rows
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
@@ -24,7 +24,6 @@ from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
-from canonry.storage.steering.walled import WALL
 from canonry.storage.timestamps import iso, utc
 
 

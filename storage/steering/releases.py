@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
 
+from canonry.storage.records import WALL
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
@@ -45,7 +46,7 @@ def release(
         StoreError: if the store knows no host of that name.
     """
     released = store.repeat(_Pass(refusal, host, keeps))
-    if refusal == Refusal("held", walled.WALL):
+    if refusal == Refusal("held", WALL):
         open_hosts = select(hosts.c.id).where(hosts.c.blocked == 0)
         if host is not None:
             open_hosts = open_hosts.where(hosts.c.name == host)

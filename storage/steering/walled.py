@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
+from canonry.storage.records import WALL
 from canonry.storage.rows import pages
 from canonry.storage.rows.requeueing import queue_again, queue_ids_again
 from canonry.storage.sql import counts, transitions
@@ -11,7 +12,6 @@ from canonry.storage.sql.bulk import change_rows, rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.transitions import QUEUED, StateReason, Transition, state_reason
 
-WALL = "wall"
 _HELD: StateReason = (State.HELD, WALL)
 _FETCHED: StateReason = (State.FETCHED, None)
 _KEPT: StateReason = (State.FETCHED, WALL)  # its page shows what the wall is
