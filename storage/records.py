@@ -21,7 +21,8 @@ LONGEST_WAIT = 86_400.0  # seconds; no URL and no host has to wait longer, whate
 # Reasons for which people hold URLs, whatever the settings are.
 HOST_BLOCKED = "host-blocked"
 PATTERN_EXCLUDED = "pattern-excluded"
-WALL = "wall"  # also of the one page that is kept to show it
+# The reason of what a wall hides, and of the one page that is kept to show it.
+WALL = "wall"
 
 
 class Candidate(NamedTuple):
