@@ -16,6 +16,7 @@ from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso, moment
 
 if TYPE_CHECKING:
+    from canonry.crawler.adapters.compat.key_comparison import SharedKeys
     from canonry.crawler.inquiry.rule_facts import PairFacts
     from canonry.storage.learned.tracked_rule import TrackedRule
     from canonry.storage.policy_change import Forecast
@@ -206,12 +207,31 @@ def _dedup_tables(summary: Summary) -> None:
         ],
         console=render.err(),
     )
+    refused(summary)
+
+
+def refused(summary: Summary) -> None:
+    """Print what is no URL, by reason with an example, on standard error."""
     table(
         "Refused: invalid lines",
         ("reason", "lines", "example"),
         [(r, n, summary.refused_samples[r]) for r, n in summary.refused.items()],
         console=render.err(),
     )
+
+
+def compared_keys(merged_by_old: "SharedKeys", merged_by_new: "SharedKeys") -> None:
+    """Print where old keys and new ones differ, with examples, on standard error."""
+    for shared, title in (
+        (merged_by_old, "Old keys that merge what Canonry keeps apart"),
+        (merged_by_new, "Identities that have several old keys"),
+    ):
+        table(
+            f"{title}: {shared.number:,}",
+            ("URL", "and"),
+            shared.examples,
+            console=render.err(),
+        )
 
 
 def forecast(old_label: str, new_label: str, foreseen: "Forecast") -> None:
