@@ -34,9 +34,10 @@ def warnings_for(policy: Policy) -> Iterator[str]:
     """Yield warnings for a policy that is unfit to decide which pages are fetched or kept."""
     if policy.name == "archive" or "decode-escapes" in policy.practice:
         yield (
-            f"warning: policy {policy.label} is for look-ups in the indexes of web archives; it "
-            "takes different pages for one, so some are skipped. Use --policy web or --policy "
-            "search; for the keys of archives: canonry canon --policy archive --format surt"
+            f"warning: policy {policy.versioned_name} is for look-ups in the indexes of web "
+            "archives; it takes different pages for one, so some are skipped. Use --policy web "
+            "or --policy search; for the keys of archives: canonry canon --policy archive "
+            "--format surt"
         )
 
 
@@ -95,9 +96,9 @@ def canonicalizer(
     rules.check_policy(chosen_policy.label)
     if newer := newer_version(chosen_policy):
         notify(
-            f"canonry: {rules_file}: its rules are of policy {chosen_policy.label}; {newer} is "
-            "the current version. Rules of that version come from a store that 'canonry upgrade' "
-            "has changed"
+            f"canonry: {rules_file}: its rules are of policy {chosen_policy.versioned_name}; "
+            f"{newer} is the current version. Rules of that version come from a store that "
+            "'canonry upgrade' has changed"
         )
     return Canonicalizer(chosen_policy, rules)
 

@@ -75,7 +75,7 @@ class Canonicalizer:
             made = None if self.rules is None else self.rules.policy
             policy = preset(policy if made is None else of_version(policy, made))
         self.policy = policy
-        check_policy(self.policy, f"policy {self.policy.label}")
+        check_policy(self.policy, f"policy {self.policy.versioned_name}")
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)

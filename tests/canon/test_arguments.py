@@ -155,11 +155,11 @@ def test_other_texts_are_texts() -> None:
     [
         (
             {"dialect": "nope"},
-            "policy own/1: key 'dialect': the dialects allowed are rfc3986, whatwg",
+            "policy own@1: key 'dialect': the dialects allowed are rfc3986, whatwg",
         ),
-        ({"practice": ["nope"]}, "policy own/1: key 'practice': no rule 'nope'"),
-        ({"version": 0}, "policy own/0: key 'version'"),
-        ({"name": "a/b"}, "policy a/b/1: key 'name'"),
+        ({"practice": ["nope"]}, "policy own@1: key 'practice': no rule 'nope'"),
+        ({"version": 0}, "policy own@0: key 'version'"),
+        ({"name": "a/b"}, "policy a@b@1: key 'name'"),
     ],
 )
 def test_a_policy_made_in_python_is_checked_like_a_file(fields: dict[str, Any], said: str) -> None:

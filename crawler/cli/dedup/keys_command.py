@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 import click
 import msgspec
 
+from canonry.canon.policies import versioned_name
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.file_json import (
@@ -64,7 +65,8 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
         return 0
     parts = counted(len(key_file.state.parts), "part")
     told = ", and every checksum is right" if check else ""
-    click.echo(f"{len(key_file):,} keys of policy {key_file.header.policy}, in {parts}{told}")
+    policy = versioned_name(key_file.header.policy)
+    click.echo(f"{len(key_file):,} keys of policy {policy}, in {parts}{told}")
     return 0
 
 

@@ -113,7 +113,9 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
             )
         )
     if is_new:
-        render.notify(f"new store {without_password(store)}, under policy {found_policy.label}")
+        render.notify(
+            f"new store {without_password(store)}, under policy {found_policy.versioned_name}"
+        )
     phrases = [
         f"{counted(len(rule_set.rules), 'rule')} imported, {active:,} of them active",
         f"{counted(held, 'queued URL')} held as duplicates",

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from canonry.canon.learned import describe
+from canonry.canon.policies import versioned_name
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
@@ -32,7 +33,8 @@ def status(store_status: Mapping[str, Any]) -> None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
         state = job["state"] if (limit := _limit_of(store_status)) is None else limit
-        sentence = f"{job['command']} {state}{ended}, {began}, policy {store_status['policy']}"
+        policy = versioned_name(store_status["policy"])
+        sentence = f"{job['command']} {state}{ended}, {began}, policy {policy}"
         _say(sentence)
     table("URLs", ("state", "count"), [(k, n) for k, n in store_status["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(store_status["pages_by_status"].items()))
@@ -234,11 +236,12 @@ def compared_keys(merged_by_old: "SharedKeys", merged_by_new: "SharedKeys") -> N
         )
 
 
-def forecast(old_label: str, new_label: str, foreseen: "Forecast") -> None:
+def forecast(old_policy: str, new_policy: str, foreseen: "Forecast") -> None:
     """Show what a change of a store's policy would do."""
     stay = foreseen.urls - foreseen.merged + foreseen.split
     out().print(
-        f"{old_label} -> {new_label}: {foreseen.urls:,} URLs would be {stay:,}; nothing was changed"
+        f"{old_policy} -> {new_policy}: {foreseen.urls:,} URLs would be {stay:,}; "
+        "nothing was changed"
     )
     own = "targets of redirects and canonical links would be queued as URLs of their own"
     apart = "merged links would be other URLs; they are not known, and queued when found again"

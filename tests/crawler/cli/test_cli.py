@@ -171,12 +171,12 @@ def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path, workers: str) 
     dedup = ("dedup", "in.txt", "--workers", workers, "--policy")
     for words in (crawl, dedup):
         done = run_command(*words, "archive", folder=tmp_path)
-        assert done.stderr.count(b"warning: policy archive/") == 1
+        assert done.stderr.count(b"warning: policy archive@") == 1
         assert b"--policy web or --policy search" in done.stderr
         assert b"warning" not in done.stdout
     assert done.stdout == b"http://a.example/a%2Fb\n"  # as it was told: too much is merged
     done = run_command(*dedup, "own.toml", folder=tmp_path)
-    assert done.stderr.count(b"warning: policy own/1") == 1
+    assert done.stderr.count(b"warning: policy own@1") == 1
     done = run_command(*dedup, "web", folder=tmp_path)
     assert b"warning" not in done.stderr
     done = run_command("canon", "http://a.example/", "--policy", "archive", folder=tmp_path)
