@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet
+from canonry.canon import Canonicalizer, LearnedRule, Policy, PolicyError, RulesError, RuleSet
 from canonry.canon.learned import loads
 from canonry.canon.policies import from_file, of_version, preset, released
 from canonry.crawler.admission.scope import is_public_suffix
 
 DEFAULT_POLICY = "web"
+WRONG_ENDING = "the name of a policy's file has to end in .toml"
 
 
 def silent(_message: str) -> None:
@@ -22,7 +23,14 @@ def find_policy(name: str) -> Policy:
         PolicyError: names the file and the key, or the presets that exist.
     """
     file = policy_file(name)
-    return preset(name) if file is None else from_file(Path(file))
+    if file is not None:
+        return from_file(Path(file))
+    try:
+        return preset(name)
+    except PolicyError:
+        if not Path(name).is_file():
+            raise
+        raise PolicyError(f"policy {name}: {WRONG_ENDING}; rename it") from None
 
 
 def policy_file(name: str | None) -> str | None:

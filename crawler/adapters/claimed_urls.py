@@ -74,6 +74,9 @@ class ClaimedURLs:
         Args:
             urls: absolute URLs, or references to ``found_on``.
             found_on: the URL of the page that they stand on.
+
+        Raises:
+            InvalidURL: ``found_on`` is not an absolute URL.
         """
         found = [one for one in self._make.many(urls, found_on) if self._is_usable(one)]
         source = self._queued_by_url.get(found_on or "")

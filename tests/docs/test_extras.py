@@ -12,7 +12,7 @@ from subprocess import CompletedProcess, run
 import pyarrow as pa
 import pytest
 
-from canonry import columns
+from canonry import __version__, columns
 from canonry.crawler.cli.commands import COMMANDS
 from canonry.crawler.compression import decompressed
 from canonry.crawler.observe.progress import Progress
@@ -104,6 +104,11 @@ def test_the_library_alone_says_what_the_command_needs(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "only the library is installed" in done.stderr
     assert "pip install '.[crawl]'" in done.stderr
+    assert "migrate" in done.stderr
+    done = run_without(tuple(PACKAGES), tmp_path, "--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"canonry, version {__version__}, ")
+    assert "only the library is installed" in done.stderr
 
 
 WITHOUT_A_STORE = (

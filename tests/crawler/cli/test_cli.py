@@ -516,3 +516,13 @@ def test_policies_are_listed_shown_and_checked(tmp_path: Path) -> None:
     assert b"bad.toml:5: key 'tracking' in [add]: names are compared in lower case" in done.stderr
     assert b"tracking: + ref" in done.stdout
     assert b"mine@2" in run_command("policy", "show", "mine.toml", folder=tmp_path).stdout
+    for name, sentence in (
+        ("web", "web is a preset, and needs no check"),
+        ("any.py", "any.py: the name of a policy's file has to end in .toml"),
+    ):
+        done = run_command("policy", "check", name, folder=tmp_path)
+        assert (done.returncode, done.stderr.count(sentence.encode())) == (2, 1)
+    (tmp_path / "mypol").write_text(text)
+    done = run_command("canon", "http://a.example/", "--policy", "./mypol", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"policy ./mypol: the name of a policy's file has to end in .toml" in done.stderr
