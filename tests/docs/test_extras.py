@@ -39,7 +39,12 @@ def serve_metrics() -> None:
             lambda: decompressed(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd"))),
         ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
-        ("yaml", "yaml", "YAML", lambda: convert(b"rules: []", "rules.yaml")),
+        (
+            "yaml",
+            "yaml",
+            "any.py: it is not JSON, and YAML",
+            lambda: convert(b"rules: []", "any.py"),
+        ),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
@@ -52,8 +57,9 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError) as caught:
         use()
+    needed = "PyYAML" if package == "yaml" else package
     assert str(caught.value) == (
-        f"{feature} needs {package}; in a checkout of Canonry: pip install '.[{extra}]'"
+        f"{feature} needs {needed}; in a checkout of Canonry: pip install '.[{extra}]'"
     )
 
 

@@ -67,7 +67,7 @@ from canonry.crawler.settings import SettingsError
     is_flag=True,
     help="Write whole rows of CSV, TSV, JSONL or Parquet, with all their columns.",
 )
-@policy_option
+@policy_option("that of the store, of --seen or of the rules, else web")
 @rules_option
 @click.option(
     "--workers",

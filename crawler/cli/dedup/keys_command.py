@@ -103,7 +103,8 @@ def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
     "--only",
     "side",
     type=click.Choice(_SIDES),
-    help="With -o: which keys to write, those that only one of the files has, or both.",
+    help="With -o: which keys to write: those that only FIRST has, those that only SECOND has, or "
+    "those that both have.",
 )
 @click.option("-o", "out", metavar="FILE", help="Write keys to a file of keys; see --only.")
 @json_option

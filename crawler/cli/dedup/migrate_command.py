@@ -59,7 +59,7 @@ _NO_OLD_KEY = "no_old_key"
     "the place of --from.",
 )
 @input_options
-@policy_option
+@policy_option("that of the rules, else web")
 @rules_option
 @click.option(
     "--format",
