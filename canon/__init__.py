@@ -16,6 +16,7 @@ from canonry.canon.learned.learned_rule import Evidence, LearnedRule, RulesError
 from canonry.canon.learned.ruleset import RuleSet
 from canonry.canon.pipeline.canonical import Canonical, Refused, Trace
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
+from canonry.canon.pipeline.native import is_compiled
 from canonry.canon.policies.policy import Policy, PolicyError
 from canonry.canon.redaction import redact
 from canonry.canon.references.base import establish_base
@@ -51,6 +52,7 @@ __all__ = [
     "extract",
     "from_suffix",
     "interpret",
+    "is_compiled",
     "key",
     "matches",
     "parse",

@@ -6,6 +6,7 @@ from typing import Literal
 from canonry.canon.arguments import check_choice
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.policies.policy import Policy
+from canonry.canon.policies.policy_files import FilePath
 from canonry.canon.rules.rule import Rung
 from canonry.canon.rules.table import EDITION, rows_of
 from canonry.canon.syntax.parts import Parts
@@ -18,25 +19,27 @@ LADDERS = ("rfc3986", "rfc2396bis-01")
 
 
 @lru_cache(maxsize=32)
-def _compiled(policy: str | Policy) -> Canonicalizer:
+def _compiled(policy: str | Policy | FilePath) -> Canonicalizer:
     """Return the canonicalizer of a policy, compiled once."""
     return Canonicalizer(policy)
 
 
-def compiled(policy: str | Policy) -> Canonicalizer:
-    """Return the canonicalizer of a policy, compiled once.
+def compiled(policy: str | Policy | FilePath) -> Canonicalizer:
+    """Return the canonicalizer of a policy, compiled once; a file is read once, too.
 
     Raises:
         PolicyError: the policy does not exist.
         TypeError: it is no policy.
     """
     try:
-        return _compiled(policy)
+        return _compiled(policy)  # type: ignore[arg-type]  # see below
     except TypeError:  # not hashable: the error of this call says what is wanted
         return Canonicalizer(policy)
 
 
-def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> str:
+def canonicalize(
+    url: str | bytes, *, base: str | None = None, policy: str | Policy | FilePath = "web"
+) -> str:
     """Return a URL's identity as text: what to compare, never what to request.
 
     Raises:
@@ -48,7 +51,7 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
     'http://example.com/b?id=1'
     """
     try:
-        make = _compiled(policy)
+        make = _compiled(policy)  # type: ignore[arg-type]  # see `compiled`
     except TypeError:
         make = compiled(policy)
     if base is None and make.native is not None:  # the same as `identity`, with one call less
@@ -59,7 +62,11 @@ def canonicalize(url: str | bytes, *, base: str | None = None, policy: str | Pol
 
 
 def same(
-    a: str | bytes, b: str | bytes, *, base: str | None = None, policy: str | Policy = "web"
+    a: str | bytes,
+    b: str | bytes,
+    *,
+    base: str | None = None,
+    policy: str | Policy | FilePath = "web",
 ) -> bool:
     """Return True if two URLs are the same resource under a policy: their keys are equal.
 
@@ -83,7 +90,9 @@ def same(
     return make.identity(a, base) == make.identity(b, base)
 
 
-def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> bytes:
+def key(
+    url: str | bytes, *, base: str | None = None, policy: str | Policy | FilePath = "web"
+) -> bytes:
     """Return the 16-byte key of a URL, made under the policy's name and version.
 
     Raises:
@@ -99,7 +108,9 @@ def key(url: str | bytes, *, base: str | None = None, policy: str | Policy = "we
     return compiled(policy)(url, base).key
 
 
-def surt(url: str | bytes, *, base: str | None = None, policy: str | Policy = "web") -> str:
+def surt(
+    url: str | bytes, *, base: str | None = None, policy: str | Policy | FilePath = "web"
+) -> str:
     """Return the Sort-friendly URI Reordering Transform of a URL's identity.
 
     Raises:

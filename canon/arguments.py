@@ -26,6 +26,21 @@ def check_text(name: str, given: object) -> None:
         raise wrong_type(name, given, "str")
 
 
+def check_url(given: object, place: int, wanted: str = URL_WANTED) -> None:
+    """Refuse an item of several URLs that is neither text nor bytes.
+
+    Args:
+        given: the item.
+        place: its index among them.
+        wanted: what it has to be.
+
+    Raises:
+        TypeError: naming the index.
+    """
+    if not isinstance(given, (str, bytes)):
+        raise wrong_type(f"the URL at index {place}", given, wanted)
+
+
 def check_choice(name: str, given: object, allowed: Collection[str]) -> None:
     """Refuse an argument that is not one of the allowed names.
 

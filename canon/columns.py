@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from canonry.canon import arrow_columns
 from canonry.canon.api import compiled
-from canonry.canon.arguments import check_several, check_text
+from canonry.canon.arguments import URL_WANTED, check_several, check_text, check_url
 from canonry.canon.errors import InvalidURL
 from canonry.canon.learned import RuleSet
 from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.pipeline.keys import KEY_BYTES
 from canonry.canon.policies.policy import Policy
+from canonry.canon.policies.policy_files import FilePath
 from canonry.extras import require
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Columns(NamedTuple):
 def canonicalize(
     urls: object,
     *,
-    policy: str | Policy = "web",
-    rules: RuleSet | None = None,
+    policy: str | Policy | FilePath = "web",
+    rules: RuleSet | str | bytes | None = None,
     base: str | None = None,
     columns: Sequence[str] = ("identity", "key", "reason"),
 ) -> "Columns | pa.Table":
@@ -51,8 +52,8 @@ def canonicalize(
     Args:
         urls: a list or other iterable of str, bytes or None; a NumPy array of them; or an object
             with Arrow's C interface: a pyarrow array, or a pandas, Polars or DuckDB column.
-        policy: a preset's name, or a policy.
-        rules: learned ones, to run after the policy's.
+        policy: a preset's name, a policy, or the ``Path`` of a policy's TOML file.
+        rules: learned ones, to run after the policy's: a rule set, or the text of one.
         base: an absolute URL to resolve all of them against.
         columns: which to make: ``url`` (to request), ``identity``, ``key`` (16 bytes), ``surt``,
             ``reason``.
@@ -65,8 +66,9 @@ def canonicalize(
         ``V16``). For Arrow data, a ``pyarrow.Table`` with the columns in the requested order.
 
     Raises:
-        PolicyError: the policy does not exist.
-        RulesError: the rules were learned under another policy.
+        InvalidURL: the base is not an absolute URL.
+        PolicyError: the policy does not exist, or its file cannot be read.
+        RulesError: the rules are invalid, or were learned under another policy.
         ValueError: a column does not exist.
         MissingExtraError: for Arrow data, if pyarrow is not installed.
         OverflowError: the identities of 16,384 rows of Arrow data are gigabytes.
@@ -83,6 +85,7 @@ def canonicalize(
         message = f"no column {unknown[0]!r}; allowed: {', '.join(Columns._fields)}"
         raise ValueError(message)
     make = compiled(policy) if rules is None else Canonicalizer(policy, rules)
+    make.check_base(base)
     if hasattr(urls, "__arrow_c_array__") or hasattr(urls, "__arrow_c_stream__"):
         return _arrow_table(make, urls, base, columns)
     if type(urls).__module__ == "numpy":
@@ -99,14 +102,27 @@ def _columns_of(
     """Return the wanted columns as lists."""
     check_several("urls", urls, "URLs")
     texts = list(urls)
-    made = _kernels_columns(make, texts, wanted) if base is None else None
-    if made is None:
-        rows = [_row(make, url, base) for url in texts]
-        made = Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
+    try:
+        made = _kernels_columns(make, texts, wanted) if base is None else None
+        if made is None:
+            made = _plain_columns(make, texts, base)
+    except TypeError:
+        for place, text in enumerate(texts):
+            if text is not None:
+                check_url(text, place, f"{URL_WANTED}, or None")
+        raise
     if "surt" in wanted:
         surts = [None if text is None else make.surt_of(text) for text in made.identity]
         made = made._replace(surt=surts)
     return Columns(*(c if n in wanted else None for n, c in zip(made._fields, made, strict=True)))
+
+
+def _plain_columns(
+    make: Canonicalizer, texts: list[str | bytes | None], base: str | None
+) -> Columns:
+    """Return columns as lists, without SURTs, one URL at a time."""
+    rows = [_row(make, url, base) for url in texts]
+    return Columns(*map(list, zip(*rows, strict=True))) if rows else Columns([], [], [], [], [])
 
 
 def _kernels_columns(

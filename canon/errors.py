@@ -18,6 +18,7 @@ class Reason(Enum):
     EXCESS = "'..' segments lead above the root of the base, and they are to be refused"
     FORM = "the scheme's own specification does not allow this"
     SURROGATE = "the text holds a lone surrogate, which encodes no character"
+    NO_ADDRESS = "the text begins with no host: a name that holds a dot, localhost, or an address"
 
 
 class InvalidURL(ValueError):  # noqa: N818 - the public name says what is wrong

@@ -11,7 +11,8 @@ _INTERRUPTED = b"canonry: interrupted; run the same command to start again\n"
 _LIBRARY_ALONE = """\
 canonry: only the library is installed. In a checkout of Canonry:
   pip install '.[crawl]'   for all commands
-  pip install '.[dedup]'   for those without a store: canon, dedup, explain, extract, keys, policy
+  pip install '.[dedup]'   for those without a store:
+                           canon, dedup, explain, extract, keys, migrate, policy
 """
 
 
@@ -29,8 +30,14 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
+        from canonry import __version__  # noqa: PLC0415 - only here
+        from canonry.canon.pipeline import kernel_in_words  # noqa: PLC0415 - as above
+
+        is_version = sys.argv[1:] == ["--version"]
+        if is_version:
+            sys.stdout.write(f"canonry, version {__version__}, {kernel_in_words()}\n")
         sys.stderr.write(_LIBRARY_ALONE)
-        sys.exit(2)  # as in canonry.crawler.cli.exit_codes
+        sys.exit(0 if is_version else 2)  # as in canonry.crawler.cli.exit_codes
 
     if ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)

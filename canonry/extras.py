@@ -32,6 +32,10 @@ PACKAGES = {
 }
 
 
+# What to install for a package whose name does not say it.
+_DISTRIBUTIONS = {"google.protobuf": "protobuf", "grpc": "grpcio", "yaml": "PyYAML"}
+
+
 class MissingExtraError(ImportError):
     """A feature needs a package that is not installed. The message says how to install it."""
 
@@ -75,7 +79,8 @@ def naming_extra(feature: str) -> Iterator[None]:
 
 def _error(extra: str, package: str, feature: str) -> MissingExtraError:
     # Canonry is not on PyPI, where anybody could take its name. So the hint names the checkout.
+    needed = _DISTRIBUTIONS.get(package, package)
     return MissingExtraError(
-        f"{feature} needs {package}; in a checkout of Canonry: pip install '.[{extra}]'",
+        f"{feature} needs {needed}; in a checkout of Canonry: pip install '.[{extra}]'",
         name=package,
     )

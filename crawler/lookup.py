@@ -46,7 +46,12 @@ class Lookup:
     def many(
         self, urls: Iterable[str | bytes], base: str | None = None
     ) -> Iterator[Canonical | Refused]:
-        """Yield the canonical form of each URL, or the reason why it is refused."""
+        """Yield the canonical form of each URL, or the reason why it is refused.
+
+        Raises:
+            InvalidURL: at once, if the base is not an absolute URL.
+        """
+        self._plain.check_base(base)
         return (self.canonical(url, base) for url in urls)
 
     def explain(self, url: str | bytes, base: str | None = None) -> Trace:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from canonry.canon import Canonicalizer, LearnedRule, Policy, RulesError, RuleSet
+from canonry.canon import Canonicalizer, LearnedRule, Policy, PolicyError, RulesError, RuleSet
 from canonry.canon.learned import loads
 from canonry.canon.policies import from_file, of_version, preset, released
 from canonry.crawler.admission.scope import is_public_suffix
 
 DEFAULT_POLICY = "web"
+WRONG_ENDING = "the name of a policy's file has to end in .toml"
 
 
 def silent(_message: str) -> None:
@@ -22,7 +23,14 @@ def find_policy(name: str) -> Policy:
         PolicyError: names the file and the key, or the presets that exist.
     """
     file = policy_file(name)
-    return preset(name) if file is None else from_file(Path(file))
+    if file is not None:
+        return from_file(Path(file))
+    try:
+        return preset(name)
+    except PolicyError:
+        if not Path(name).is_file():
+            raise
+        raise PolicyError(f"policy {name}: {WRONG_ENDING}; rename it") from None
 
 
 def policy_file(name: str | None) -> str | None:
@@ -34,9 +42,10 @@ def warnings_for(policy: Policy) -> Iterator[str]:
     """Yield warnings for a policy that is unfit to decide which pages are fetched or kept."""
     if policy.name == "archive" or "decode-escapes" in policy.practice:
         yield (
-            f"warning: policy {policy.label} is for look-ups in the indexes of web archives; it "
-            "takes different pages for one, so some are skipped. Use --policy web or --policy "
-            "search; for the keys of archives: canonry canon --policy archive --format surt"
+            f"warning: policy {policy.versioned_name} is for look-ups in the indexes of web "
+            "archives; it takes different pages for one, so some are skipped. Use --policy web "
+            "or --policy search; for the keys of archives: canonry canon --policy archive "
+            "--format surt"
         )
 
 
@@ -95,9 +104,9 @@ def canonicalizer(
     rules.check_policy(chosen_policy.label)
     if newer := newer_version(chosen_policy):
         notify(
-            f"canonry: {rules_file}: its rules are of policy {chosen_policy.label}; {newer} is "
-            "the current version. Rules of that version come from a store that 'canonry upgrade' "
-            "has changed"
+            f"canonry: {rules_file}: its rules are of policy {chosen_policy.versioned_name}; "
+            f"{newer} is the current version. Rules of that version come from a store that "
+            "'canonry upgrade' has changed"
         )
     return Canonicalizer(chosen_policy, rules)
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy, RuleSet
 from canonry.canon.pipeline import merging_rules
-from canonry.canon.policies import of_version, preset, released
+from canonry.canon.policies import of_version, preset, released, versioned_name
 from canonry.crawler.lookup import Lookup
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version, silent
 from canonry.storage import Store, StoreError
@@ -52,7 +52,7 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
     if newer := newer_version(store_policy):
         notify(
             f"canonry: store {without_password(store)}: its keys are of policy "
-            f"{store_policy.label}, and so are new ones; {newer} is the current version. "
+            f"{store_policy.versioned_name}, and so are new ones; {newer} is the current version. "
             "To change all of them: canonry upgrade "
             f"--policy {store_policy.name} --store {without_password(store)}"
         )
@@ -108,13 +108,15 @@ def policy_of_label(made: str, policy: str | None) -> Policy:
     if (policy is None or policy == name) and name in released():
         if version not in map(str, released()[name]):
             raise StoreError(
-                f"its keys were made under policy {made}, which this program does not know: it has "
-                f"{', '.join(f'{name}@{one}' for one in released()[name])}; use the program that "
-                "made it"
+                f"its keys were made under policy {versioned_name(made)}, which this program does "
+                f"not know: it has {', '.join(f'{name}@{one}' for one in released()[name])}; use "
+                "the program that made it"
             )
         return preset(f"{name}@{version}")
     if policy is None:
-        raise StoreError(f"its keys were made under policy {made}; give its file with --policy")
+        raise StoreError(
+            f"its keys were made under policy {versioned_name(made)}; give its file with --policy"
+        )
     found = find_policy(policy)
     if found.label != made:
         raise StoreError(another_policy(made, found.label))

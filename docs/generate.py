@@ -4,6 +4,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from generators.api_page import api_page
 from generators.commands_page import commands_page
 from generators.disagreements_page import disagreements_page
 from generators.exit_codes_page import exit_codes_page
@@ -20,6 +21,7 @@ _DOCS = Path(__file__).parent
 _PAGES = _DOCS / "reference"
 
 PAGES = {
+    "api.md": api_page,
     "robots.md": robots_page,
     "rules.md": rules_page,
     "commands.md": commands_page,

@@ -4,7 +4,7 @@ import uuid
 
 from sqlalchemy import Connection, insert, inspect, select
 
-from canonry.canon.policies import released
+from canonry.canon.policies import released, versioned_name
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.prepared import Prepared
@@ -46,8 +46,8 @@ def establish(connection: Connection, policy: str, fingerprint: str) -> str:
         raise StoreError(another_policy(facts["policy"], policy))
     if facts["fingerprint"] != fingerprint:
         raise StoreError(
-            f"policy {policy} has changed since the store was made, but not its version; "
-            "give it a new version and another --store, or undo the change"
+            f"policy {versioned_name(policy)} has changed since the store was made, but not its "
+            "version; give it a new version and another --store, or undo the change"
         )
     return facts["id"]
 
@@ -59,12 +59,13 @@ def another_policy(made: str, given: str) -> str:
         made: ``name/version`` of that policy.
         given: of the policy that was given.
     """
-    name, _, version = made.partition("/")
-    own = f"--policy {name}@{version}" if name in released() else f"the file of policy {made}"
-    other = given.replace("/", "@") if given.partition("/")[0] in released() else "FILE"
+    name = versioned_name(made)
+    is_preset = made.partition("/")[0] in released()
+    own = f"--policy {name}" if is_preset else f"the file of policy {name}"
+    other = versioned_name(given) if given.partition("/")[0] in released() else "FILE"
     return (
-        f"its keys were made under policy {made}, not {given}; give {own}, or another --store, "
-        f"or change its keys: canonry upgrade --policy {other} --store URL"
+        f"its keys were made under policy {name}, not {versioned_name(given)}; give {own}, or "
+        f"another --store, or change its keys: canonry upgrade --policy {other} --store URL"
     )
 
 
@@ -76,8 +77,8 @@ def check_unchanged(connection: Connection, policy: str, store_id: str) -> None:
     """
     now = dict(_IDENTITY.run(connection, {}))
     if now.get("policy") != policy:
-        was = f"its policy was {policy} and is {now.get('policy')} now"
-        raise StoreError(f"{was}; run the command again")
+        was, is_now = versioned_name(policy), versioned_name(str(now.get("policy")))
+        raise StoreError(f"its policy was {was} and is {is_now} now; run the command again")
     if now.get("id") != store_id:
         raise StoreError("another store has taken its place; run the command again")
 

@@ -84,7 +84,7 @@ def decode(text: str | bytes, source: str) -> tuple[Iterator[LearnedRule], str]:
         raise RulesError(f"{source}: no key {min(unknown)!r}; allowed: {', '.join(_KEYS)}")
     policy, rules = document.get("policy"), document.get("rules")
     if not isinstance(policy, str) or not isinstance(rules, list):
-        raise RulesError(f"{source}: 'policy' has to be a text such as 'web/1', 'rules' a list")
+        raise RulesError(f"{source}: 'policy' has to be a text such as 'web@1', 'rules' a list")
     return _rules(rules, source), policy
 
 

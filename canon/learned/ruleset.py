@@ -19,6 +19,7 @@ from canonry.canon.learned.learned_rule import LearnedRule, RulesError
 from canonry.canon.learned.marks import names_before
 from canonry.canon.learned.rewrite import Rewrite, site_in, site_of
 from canonry.canon.learned.validate import fault, find_circle
+from canonry.canon.policies.policy import label_of, versioned_name
 from canonry.canon.rules.rule import Change
 from canonry.canon.syntax.parts import Parts
 
@@ -93,7 +94,8 @@ class RuleSet:
 
         Args:
             rules: of any state.
-            policy: ``name/version`` of the policy whose identities they were learned on.
+            policy: ``name/version`` or ``name@version`` of the policy whose identities they were
+                learned on.
             source: what to call them in errors, such as the name of a file.
 
         Raises:
@@ -103,7 +105,7 @@ class RuleSet:
         """
         check_several("rules", rules, "learned rules")
         check_text("policy", policy)
-        self.policy = policy
+        self.policy = label_of(policy)
         self._source = source
         self.rules = tuple(rules)
         for rule in self.rules:
@@ -157,9 +159,10 @@ class RuleSet:
             RulesError: naming both policies, if not.
         """
         if self.policy != label:
+            own = versioned_name(self.policy)
             raise RulesError(
-                f"{self._source}: learned under policy {self.policy}, not {label}; "
-                f"give --policy {self.policy.replace('/', '@')}, or rules of that policy"
+                f"{self._source}: learned under policy {own}, not {versioned_name(label)}; "
+                f"give --policy {own}, or rules of that policy"
             )
 
     def __len__(self) -> int:

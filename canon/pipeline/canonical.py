@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from canonry.canon.errors import Reason
 from canonry.canon.inspect.cautions import Caution, cautions
+from canonry.canon.policies.policy import versioned_name
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
 from canonry.canon.rules.rule import Change
 from canonry.canon.rules.table import Step
@@ -64,7 +65,7 @@ class Trace:
         if not self.steps:
             lines += ["", "  no rule changes it: it is canonical"]
         lines += ["", f"  request   {self.url}", f"  identity  {self.identity}"]
-        lines += [f"  key       {self.key.hex()}  (policy {self.policy})"]
+        lines += [f"  key       {self.key.hex()}  (policy {versioned_name(self.policy)})"]
         lines += [f"  caution   {caution.value}" for caution in self.cautions]
         return "\n".join(lines)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, starmap
 
-from canonry.canon.arguments import check_several, check_text, wrong_type
-from canonry.canon.errors import InvalidURL
+from canonry.canon.arguments import check_several, check_text, check_url, wrong_type
+from canonry.canon.errors import InvalidURL, Reason
 from canonry.canon.learned.ruleset import Followed, RuleSet, follow, loads
 from canonry.canon.pipeline.canonical import (
     Canonical,
@@ -18,7 +18,7 @@ from canonry.canon.pipeline.fastpath import recognizer
 from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.rewriting import with_rules
-from canonry.canon.policies.policy import Policy, check_policy
+from canonry.canon.policies.policy import Policy, PolicyError, check_policy
 from canonry.canon.policies.policy_files import FilePath, from_file, of_version, preset
 from canonry.canon.references import whatwg
 from canonry.canon.references.resolve import resolve
@@ -73,9 +73,12 @@ class Canonicalizer:
         self.rules = loads(rules) if isinstance(rules, str | bytes) else rules
         if isinstance(policy, str):
             made = None if self.rules is None else self.rules.policy
+            if policy.endswith(".toml"):
+                message = f"no policy {policy!r}; to read a file, pass its path: Path({policy!r})"
+                raise PolicyError(message)
             policy = preset(policy if made is None else of_version(policy, made))
         self.policy = policy
-        check_policy(self.policy, f"policy {self.policy.label}")
+        check_policy(self.policy, f"policy {self.policy.versioned_name}")
         self._steps = self.policy.steps()
         self._functions = tuple(step.apply for step in self._steps)
         self._key = hasher(self.policy.label)
@@ -194,31 +197,47 @@ class Canonicalizer:
         An iterator is consumed one URL at a time; a list is faster.
 
         Raises:
+            InvalidURL: at once, if the base is not an absolute URL.
             TypeError: at once, if it is no iterable of URLs; at its turn, for one that is no URL.
         """
         check_several("urls", urls, "URLs")
+        self.check_base(base)
         if isinstance(urls, list) and base is None and (self.native or self._without_rules):
-            chunks = (urls[start : start + _CHUNK] for start in range(0, len(urls), _CHUNK))
-            return chain.from_iterable(map(self._chunk, chunks))
+            chunks = ((at, urls[at : at + _CHUNK]) for at in range(0, len(urls), _CHUNK))
+            return chain.from_iterable(starmap(self._chunk, chunks))
         return self._many(urls, base)
 
-    def _many(self, urls: Iterable[str | bytes], base: str | None) -> Iterator[Canonical | Refused]:
-        """Yield the results of `many`."""
-        if self._without_rules is not None:
-            for result in self._without_rules.many(urls, base):
-                yield result if isinstance(result, Refused) else self._with_rules(result)
+    def check_base(self, base: str | None) -> None:
+        """Refuse a base against which no reference can be resolved; None is allowed.
+
+        Raises:
+            InvalidURL: it is not an absolute URL.
+            TypeError: it is neither text nor bytes.
+        """
+        if base is None:
             return
-        for url in urls:
+        text = to_text(base, "the base")
+        try:
+            self._read(text, None)
+        except InvalidURL:
+            raise InvalidURL(Reason.BASE, text) from None
+
+    def _many(
+        self, urls: Iterable[str | bytes], base: str | None, first: int = 0
+    ) -> Iterator[Canonical | Refused]:
+        """Yield the results of `many` one by one; ``first`` is the index of the first URL."""
+        for place, url in enumerate(urls, first):
+            check_url(url, place)
             yield self._canonical_or_refused(url, base)
 
-    def _chunk(self, urls: list[str | bytes]) -> Iterable[Canonical | Refused]:
+    def _chunk(self, first: int, urls: list[str | bytes]) -> Iterable[Canonical | Refused]:
         """Return the results of `many` for some URLs, from the kernel where it has them."""
-        with suppress(TypeError):  # an item is no URL: `map` yields the results before it first
+        with suppress(TypeError):  # an item is no URL: `_many` yields the results before it first
             if self._without_rules is not None and self.rules is not None:
                 return with_rules(self.rules, self._without_rules, urls)
             if self.native is not None:
                 return self.native.canonicals(urls, self._canonical_or_refused)
-        return map(self._canonical_or_refused, urls)
+        return self._many(urls, None, first)
 
     def _canonical_or_refused(
         self, url: str | bytes, base: str | None = None

@@ -26,8 +26,19 @@ _REFUSE, _KEEP, _ENCODE = range(3)
 
 
 def is_compiled() -> bool:
-    """Return True if the compiled kernel is there; without it, every answer takes longer."""
+    """Return True if the compiled kernel is there; without it, every answer takes longer.
+
+    Answers are the same without it. It is missing where Canonry was installed without a working C
+    compiler.
+    """
     return VERSION == _VERSION
+
+
+def kernel_in_words() -> str:
+    """Return whether the compiled kernel is there, for people."""
+    if is_compiled():
+        return "compiled"
+    return "not compiled, so slower: it was installed without a working C compiler"
 
 
 def named(rules: int) -> frozenset[str]:

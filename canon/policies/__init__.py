@@ -1,7 +1,7 @@
 """Policies: which rules make the identity, read from TOML."""
 
 from canonry.canon.policies.allowed import did_you_mean, fault_among, fault_in, unknown
-from canonry.canon.policies.policy import Policy, PolicyError, differences
+from canonry.canon.policies.policy import Policy, PolicyError, differences, label_of, versioned_name
 from canonry.canon.policies.policy_files import extended, from_file, from_toml, of_version, preset
 from canonry.canon.policies.toml_files import line_of, preset_names, read_shipped, released
 
@@ -15,6 +15,7 @@ __all__ = [
     "fault_in",
     "from_file",
     "from_toml",
+    "label_of",
     "line_of",
     "of_version",
     "preset",
@@ -22,4 +23,5 @@ __all__ = [
     "read_shipped",
     "released",
     "unknown",
+    "versioned_name",
 ]

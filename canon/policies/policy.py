@@ -17,6 +17,16 @@ class PolicyError(ValueError):
     """An invalid policy; the message names the source, the key and what is allowed."""
 
 
+def versioned_name(label: str) -> str:
+    """Return the name by which people give a policy, such as ``web@1`` for ``web/1``."""
+    return label.replace("/", "@")
+
+
+def label_of(name: str) -> str:
+    """Return the label that is in keys and files, such as ``web/1`` for ``web@1``."""
+    return name.replace("@", "/")
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which rules make the identity, and the lists that they read.
 
@@ -57,6 +67,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def label(self) -> str:
         """Return ``name/version``, which goes into the key."""
         return f"{self.name}/{self.version}"
+
+    @property
+    def versioned_name(self) -> str:
+        """Return ``name@version``, by which people give the policy."""
+        return versioned_name(self.label)
 
     @property
     def lists(self) -> Parameters:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from canonry.canon.arguments import check_text
-from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of
+from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of, versioned_name
 from canonry.canon.policies.toml_files import read_lists, read_shipped, released
 from canonry.canon.rules.table import EDITION
 
@@ -97,14 +97,16 @@ def preset(name: str) -> Policy:
     """Return a policy that ships with Canonry.
 
     Args:
-        name: ``web`` is its current version, ``web@1`` is its version 1 for ever.
+        name: ``web`` is its current version, ``web@1`` is its version 1 for ever. ``web/1``, as it
+            is written in files, is the same.
 
     Raises:
         PolicyError: no preset has that name or version; the message lists those that exist.
         TypeError: it is not a ``str``.
     """
     check_text("the name of a preset", name)
-    return _preset(name)
+    is_label = "/" in name and name.partition("/")[0] in released()
+    return _preset(versioned_name(name) if is_label else name)
 
 
 def of_version(name: str, label: str) -> str:
@@ -123,8 +125,7 @@ def _preset(name: str) -> Policy:
     bare, mark, version = name.partition("@")
     versions = released().get(bare)
     if versions is None:
-        hint = f" (a version is written {name.replace('/', '@')})" if _is_label(name) else ""
-        message = f"no policy {name!r}{hint}; allowed: {', '.join(released())}, or a file"
+        message = f"no policy {name!r}; allowed: {', '.join(released())}, or a file"
         raise PolicyError(message)
     if not mark:
         return _preset(f"{bare}@{versions[-1]}")
@@ -133,11 +134,6 @@ def _preset(name: str) -> Policy:
         message = f"no policy {name!r}: this program has {known}"
         raise PolicyError(message)
     return _read(read_shipped(f"policies/{name}.toml"), f"preset {name}")
-
-
-def _is_label(name: str) -> bool:
-    """Return True for a preset's label, such as ``web/1``."""
-    return name.partition("/")[0] in released()
 
 
 def _read(text: str, source: str) -> Policy:
@@ -259,12 +255,12 @@ def _start(document: Mapping[str, Any]) -> Policy | _Fault:
     """Return what a file starts from: a version of a preset, or rules and the shared lists."""
     if "extends" in document:
         base = document["extends"]
-        name, mark, _version = base.partition("@")
+        name, mark, _version = versioned_name(base).partition("@")
         if name in released() and not mark:
             newest = f"{name}@{released()[name][-1]}"
             return _Fault(f"name its version, so that your keys stay: {newest!r}", "extends")
         try:
-            return _preset(base)
+            return preset(base)
         except PolicyError as error:
             return _Fault(str(error).removesuffix(", or a file"), "extends")
     edition = document.get("edition", 1)

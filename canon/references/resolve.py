@@ -149,7 +149,7 @@ def from_suffix(text: str | bytes, scheme: str = "http") -> str:
         return f"{scheme}://{bare}"
     if split(bare).scheme is not None:
         return bare
-    raise InvalidURL(Reason.RELATIVE if address else Reason.EMPTY, address)
+    raise InvalidURL(Reason.NO_ADDRESS if address else Reason.EMPTY, address)
 
 
 DIALECTS: dict[str, Callable[[str, str, bool], str]] = {

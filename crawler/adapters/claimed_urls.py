@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
@@ -54,6 +55,7 @@ class ClaimedURLs:
         self._store = opening.open_store(store, self._make.policy, notify)
         self._store.rules = StoredRules(self._make)
         self._queued_by_url: dict[str, Queued] = {}  # by URL: those handed out by this object
+        self._links: Counter[str] = Counter()  # of these, how many links were claimed
 
     def __enter__(self) -> Self:
         """Return the object."""
@@ -74,9 +76,15 @@ class ClaimedURLs:
         Args:
             urls: absolute URLs, or references to ``found_on``.
             found_on: the URL of the page that they stand on.
+
+        Raises:
+            InvalidURL: ``found_on`` is not an absolute URL.
         """
-        found = [one for one in self._make.many(urls, found_on) if self._is_usable(one)]
+        results = list(self._make.many(urls, found_on))
+        found = [one for one in results if self._is_usable(one)]
         source = self._queued_by_url.get(found_on or "")
+        if source is not None:
+            self._links[source.url] += len(results)
         given = [self._candidate(one, source) for one in found if isinstance(one, Canonical)]
         answers = self._store.admit(given, time.time())
         return self._handed_out(given, answers)
@@ -146,10 +154,12 @@ class ClaimedURLs:
             outcome = Outcome(queued, State.FAILED, reason)
         else:
             digest = hashlib.blake2b(body, digest_size=16).digest()
-            page = Page(status, 0.0, content_type, len(body), digest, title, None, 0)
+            links = self._links[queued.url]
+            page = Page(status, 0.0, content_type, len(body), digest, title, None, links)
             outcome = Outcome(queued, State.FETCHED, page=page)
         [answers] = self._store.record([outcome], time.time())
         del self._queued_by_url[url]
+        self._links.pop(queued.url, None)
         return self._handed_out([hop.target for hop in outcome.leads], answers)
 
     def close(self) -> None:

@@ -112,7 +112,8 @@ def _made(about: About) -> str:
     """Return when the page was made, and with which policy and version."""
     when = f"{about.at:%Y-%m-%d %H:%M}".replace("-", "\N{NON-BREAKING HYPHEN}")
     at = f'<time datetime="{about.at.isoformat(timespec="seconds")}">{when} {about.at:%Z}</time>'
-    return f"{at}, policy <code>{markup.text(about.policy.label)}</code>, Canonry {__version__}"
+    policy = markup.text(about.policy.versioned_name)
+    return f"{at}, policy <code>{policy}</code>, Canonry {__version__}"
 
 
 def _counts(summary: Summary, seconds: float) -> str:

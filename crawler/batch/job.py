@@ -3,8 +3,8 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,82 +25,13 @@ from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import FAULTS
-from canonry.crawler.files import blocks, output, tables
+from canonry.crawler.files import output, tables
 from canonry.crawler.files.blocks import BlockSpool
-from canonry.crawler.files.formats import FoundFormat, InputFormat
-from canonry.crawler.files.line_formats import among
-from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
 from canonry.storage.timestamps import iso, moment
-
-_MOST_LOOKED_AT = 1_000  # files whose format is reported
-
-
-def recognized(job: Job) -> Iterator[str]:
-    """Yield sentences about a job's files: which column has the URLs, if it was detected.
-
-    If the records of JSONL lack the wanted key, name the keys that they have.
-
-    Raises:
-        SettingsError: no file has the wanted column.
-    """
-    files_by_sentence: dict[str, list[str]] = {}
-    files = [file for file in job.files if not is_stream(file)][:_MOST_LOOKED_AT]
-    if job.input_format.column is not None:
-        _check_column(files, job.input_format)
-    for file in files:
-        with suppress(*FAULTS):
-            sentence = _about(blocks.format_of(file, job.input_format))
-            if sentence is not None:
-                files_by_sentence.setdefault(sentence, []).append(file)
-    for sentence, files in files_by_sentence.items():
-        more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
-        yield f"{files[0]}{more}: {sentence}"
-
-
-def _check_column(files: Sequence[str], input_format: InputFormat) -> None:
-    """Refuse a column that no file has.
-
-    Raises:
-        SettingsError: naming the columns of the first file.
-    """
-    cuts = []
-    for file in files:
-        first = next(blocks.read([file], input_format=input_format), None)
-        if not (isinstance(first, Cut) and first.reason.startswith("no column")):
-            return
-        cuts.append(first)
-    if cuts:
-        raise SettingsError(f"--column: {cuts[0].source}: {cuts[0].reason}")
-
-
-def _about(file_format: FoundFormat) -> str | None:
-    """Return a sentence about the format of a file; None if there is nothing to say."""
-    if file_format.sniffed is not None:
-        delimiter, column = file_format.sniffed
-        between = "tabs" if delimiter == "\t" else repr(delimiter)
-        return (
-            f"a table with {between} between its columns, and URLs in column {column!r}; "
-            "--column and --delimiter name others, --input lines reads whole lines"
-        )
-    if file_format.key is not None:
-        return f"records with URLs in the key {file_format.key!r}; --column names another"
-    if file_format.other_keys:
-        key = file_format.column or "url"
-        return (
-            f"its first records have no key {key!r}; they have {among(file_format.other_keys, key)}"
-        )
-    if file_format.doubt is not None:
-        sign = "tab" if file_format.doubt == "\t" else file_format.doubt
-        return (
-            f"whole lines are read as URLs, and all have as many {sign!r}; if these separate "
-            f"columns, add --column 1 --delimiter {sign!r}"
-        )
-    return None
 
 
 def run(

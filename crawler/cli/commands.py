@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from canonry import __version__, extras
-from canonry.canon.pipeline import is_compiled
+from canonry.canon.pipeline import kernel_in_words
 from canonry.crawler.cli.described import DescribedGroup, write_examples
 from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED, USAGE
 
@@ -165,12 +165,7 @@ class LazyGroup(DescribedGroup):
 )
 @click.version_option(
     __version__,
-    message="%(prog)s, version %(version)s, "
-    + (
-        "compiled"
-        if is_compiled()
-        else "not compiled, so slower: it was installed without a working C compiler"
-    ),
+    message=f"%(prog)s, version %(version)s, {kernel_in_words()}",
 )
 def main() -> None:
     """Decide which URLs are the same, and say why.

@@ -12,12 +12,17 @@ from canonry.crawler.cli.terminal.loudness import LOUDNESS
 _META = "canonry.loudness"
 DEFAULT_STORE = "canonry.db"
 
-policy_option = click.option(
-    "--policy",
-    metavar="NAME|FILE",
-    help="The policy: a preset (web, or one version: web@1), or a TOML file.  "
-    "[default: that of the store or of the rules, else web]",
-)
+
+def policy_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--policy``, whose help says which policy is the default."""
+    return click.option(
+        "--policy",
+        metavar="NAME|FILE",
+        help="The policy: a preset (web, or one version: web@1), or a TOML file.  "
+        f"[default: {default}]",
+    )
+
+
 base_option = click.option("--base", metavar="URL", help="Resolve relative URLs against this URL.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(

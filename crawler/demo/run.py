@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from canonry.canon.policies import versioned_name
 from canonry.crawler import named_policies
 from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
@@ -75,7 +76,10 @@ def run(
 
 def kept_store(keep: Path, policy: str) -> Path:
     """Return the file of the store that a demo under a policy keeps in a folder."""
-    return keep / f"canonry-demo-{Path(policy).stem}.db"
+    name = (
+        versioned_name(policy) if named_policies.policy_file(policy) is None else Path(policy).stem
+    )
+    return keep / f"canonry-demo-{name}.db"
 
 
 def _emptied(file: Path) -> Path:

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy
-from canonry.canon.policies import PolicyError
+from canonry.canon.policies import PolicyError, versioned_name
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.opening import policy_of_label
@@ -113,7 +113,9 @@ def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None 
     for one in (crawl.settings.crawl.policy if crawl is not None else None, None):
         with suppress(PolicyError, StoreError):
             return policy_of_label(label, one)
-    raise StoreError(f"its keys were made under policy {label}; give its file with --policy")
+    raise StoreError(
+        f"its keys were made under policy {versioned_name(label)}; give its file with --policy"
+    )
 
 
 def limits_of(

@@ -84,12 +84,14 @@ def _found(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
     finding = answer.found
     if finding is None:
         return
-    if not finding.on:
+    links = counted(finding.depth, "link")
+    hops = f" and {counted(finding.hops, 'redirect')}" if finding.hops else ""
+    where = f", {moment(finding.at)}, {links}{hops} from a seed"
+    if not finding.on and finding.depth:
+        yield "found", f"on a page that the store does not have{where}"
+    elif not finding.on:
         yield "found", f"as a seed, or in a list, {moment(finding.at)}"
     else:
-        links = counted(finding.depth, "link")
-        hops = f" and {counted(finding.hops, 'redirect')}" if finding.hops else ""
-        where = f", {moment(finding.at)}, {links}{hops} from a seed"
         yield "found on", LinkedURL(finding.on[0]), where
     for url in finding.on[1 : 1 + _WAY]:
         yield "", "that on ", LinkedURL(url)

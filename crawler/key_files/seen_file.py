@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import Policy
-from canonry.canon.policies import released
+from canonry.canon.policies import released, versioned_name
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, merged
@@ -105,14 +105,16 @@ def check_header(file: KeyFile, wanted: KeyHeader) -> None:
         SettingsError: saying what to do.
     """
     has = file.header
+    made_by = versioned_name(has.policy)
     if has.policy != wanted.policy:
         raise SettingsError(
-            f"{file.name}: its keys are of policy {has.policy}, not {wanted.policy}, and cannot be "
-            f"converted; give {_option(has.policy)}, or another file"
+            f"{file.name}: its keys are of policy {made_by}, not "
+            f"{versioned_name(wanted.policy)}, and cannot be converted; "
+            f"give {_option(has.policy)}, or another file"
         )
     if has.fingerprint != wanted.fingerprint:
         raise SettingsError(
-            f"{file.name}: policy {has.policy} has changed since its keys were made, but not its "
+            f"{file.name}: policy {made_by} has changed since its keys were made, but not its "
             "version; undo the change, or give the policy a new version and use another file"
         )
 
@@ -135,16 +137,20 @@ def policy_of_keys(path: str, policy: str | None, notify: Callable[[str], None])
         name, _, version = made.partition("/")
         is_preset = name in released() and version in map(str, released()[name])
         if policy is None and not is_preset:
-            raise SettingsError(f"{path}: its keys are of policy {made}; give its file: --policy")
+            raise SettingsError(
+                f"{path}: its keys are of policy {versioned_name(made)}; give its file: --policy"
+            )
         asked = f"{name}@{version}" if is_preset and policy in {None, name} else policy
         found = find_policy(asked or DEFAULT_POLICY)
         check_header(file, KeyHeader(found.label, found.fingerprint))
     if newer := newer_version(found):
-        notify(f"canonry: {path}: its keys are of policy {found.label}; {newer} is the current one")
+        made_by = found.versioned_name
+        notify(f"canonry: {path}: its keys are of policy {made_by}; {newer} is the current one")
     return found
 
 
 def _option(label: str) -> str:
     """Return the option that names a policy."""
-    name, _, version = label.partition("/")
-    return f"--policy {name}@{version}" if name in released() else f"--policy with that of {label}"
+    name = versioned_name(label)
+    is_preset = label.partition("/")[0] in released()
+    return f"--policy {name}" if is_preset else f"--policy with that of {name}"

@@ -49,7 +49,7 @@ def _are_rules(given: object, key: str) -> bool:
 
 def _from_yaml(text: bytes, source: str) -> Any:  # noqa: ANN401 - whatever the file holds
     """Read YAML, without objects of Python."""
-    require("yaml", "YAML")
+    require("yaml", f"{source}: it is not JSON, and YAML")
     import yaml  # noqa: PLC0415 - optional
 
     try:

@@ -144,7 +144,7 @@ def forecast(
             with explaining(engine), engine.begin() as source, work.begin() as target:
                 with naming(engine):
                     if read_facts(source)["policy"] == plan.new.policy.label:
-                        raise StoreError(f"its policy is {plan.new.policy.label} already")
+                        raise StoreError(f"its policy is {plan.new.policy.versioned_name} already")
                 worktables.create(target)
                 number = _number(source)
                 for done in fill(lambda step: step(source, target, policies)):

@@ -1,7 +1,9 @@
 """Arguments of wrong types: a TypeError that says what is wanted and what was given."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -155,11 +157,11 @@ def test_other_texts_are_texts() -> None:
     [
         (
             {"dialect": "nope"},
-            "policy own/1: key 'dialect': the dialects allowed are rfc3986, whatwg",
+            "policy own@1: key 'dialect': the dialects allowed are rfc3986, whatwg",
         ),
-        ({"practice": ["nope"]}, "policy own/1: key 'practice': no rule 'nope'"),
-        ({"version": 0}, "policy own/0: key 'version'"),
-        ({"name": "a/b"}, "policy a/b/1: key 'name'"),
+        ({"practice": ["nope"]}, "policy own@1: key 'practice': no rule 'nope'"),
+        ({"version": 0}, "policy own@0: key 'version'"),
+        ({"name": "a/b"}, "policy a@b@1: key 'name'"),
     ],
 )
 def test_a_policy_made_in_python_is_checked_like_a_file(fields: dict[str, Any], said: str) -> None:
@@ -182,3 +184,56 @@ def test_a_policy_with_plain_sets_is_the_same_policy() -> None:
     plain = Policy(name="own", version=1, practice={"fragment"})  # type: ignore[arg-type]
     assert plain == Policy(name="own", version=1, practice=frozenset({"fragment"}))
     assert canonry.canonicalize(URL + "#a", policy=plain) == URL
+
+
+@pytest.mark.parametrize("policy", ["web", "rfc3986"])
+@pytest.mark.parametrize("base", ["rel", "", "//h/x", "http://["])
+def test_a_base_that_is_not_absolute_is_refused_at_once(policy: str, base: str) -> None:
+    make = canonry.Canonicalizer(policy)
+    for urls in (["a", URL], iter(["a", URL]), []):
+        for call in (make.many, partial(COLUMNS, policy=policy)):
+            with pytest.raises(canonry.InvalidURL) as caught:
+                call(urls, base=base)
+            assert (caught.value.reason, caught.value.text) == (canonry.Reason.BASE, base)
+    [relative, absolute] = make.many(["a", URL], "http://h.example/")
+    assert (relative.identity, absolute.identity) == ("http://h.example/a", make(URL).identity)
+
+
+RULES = canonry.RuleSet([], "web/1")
+
+
+@pytest.mark.parametrize("make", [MAKE, canonry.Canonicalizer("rfc3986"),
+                                  canonry.Canonicalizer("web", RULES)])  # fmt: skip
+@pytest.mark.parametrize("of", [list, iter])
+@pytest.mark.parametrize("place", [0, 1, 3_000])
+def test_what_is_no_url_is_named_by_its_index(
+    make: canonry.Canonicalizer, of: Call, place: int
+) -> None:
+    results = make.many(of([*[URL] * place, 1.5, URL]))
+    assert [next(results).identity for _ in range(place)] == [make(URL).identity] * place
+    with pytest.raises(TypeError, match=f"the URL at index {place} has to be str or bytes, not fl"):
+        next(results)
+
+
+@pytest.mark.parametrize("columns", [["identity"], ["url"], ["surt", "key"]])
+def test_what_is_no_url_of_a_column_is_named_by_its_index(columns: list[str]) -> None:
+    message = "the URL at index 2 has to be str or bytes, or None, not float"
+    for policy in ("web", "rfc3986"):
+        with pytest.raises(TypeError, match=message):
+            COLUMNS([URL, None, float("nan")], columns=columns, policy=policy)
+
+
+def test_columns_take_a_policys_path_and_rules_as_text(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "mine"\nversion = 1\nextends = "web@1"\n')
+    key = canonry.Canonicalizer(file)(URL).key
+    assert COLUMNS([URL], policy=file).key == [key] == [canonry.key(URL, policy=file)]
+    hints = COLUMNS.__annotations__
+    assert isinstance(file, get_args(hints["policy"]))
+    assert isinstance(RULES.dumps(), get_args(hints["rules"]))
+    assert COLUMNS([URL], rules=RULES.dumps()).key == [canonry.key(URL)]
+
+
+def test_the_name_of_a_file_is_no_preset() -> None:
+    with pytest.raises(canonry.PolicyError, match=r"pass its path: Path\('my\.toml'\)"):
+        canonry.Canonicalizer("my.toml")

@@ -64,7 +64,7 @@ def test_a_store_goes_on_under_its_version_until_it_is_upgraded(copy: Path, tmp_
         assert done.returncode in {1, 2}
         assert done.stdout == ""
     done = canonry(copy, tmp_path, "canon", *store, "--policy", "web@2", _URLS[0])
-    assert "its keys were made under policy web/1, not web/2; give --policy web@1" in done.stderr
+    assert "its keys were made under policy web@1, not web@2; give --policy web@1" in done.stderr
     assert "canonry upgrade --policy web@2 --store" in done.stderr
     assert "web@2" in canonry(copy, tmp_path, "upgrade", *store).stderr
     words = ("upgrade", "--policy", "web", *store)
@@ -76,12 +76,12 @@ def test_a_store_goes_on_under_its_version_until_it_is_upgraded(copy: Path, tmp_
     assert ("http://a.example/y", "http://a.example/y?&", "empty-query") in examples
     done = canonry(copy, tmp_path, *words)
     assert done.returncode == 0
-    assert "policy web/1 is now web/2: 4 URLs, of which 2 were merged with others" in done.stderr
+    assert "policy web@1 is now web@2: 4 URLs, of which 2 were merged with others" in done.stderr
     assert distinct(copy, tmp_path, *store) == []
     done = canonry(copy, tmp_path, "canon", *store, _URLS[0])
     assert (done.stdout, done.stderr) == ("http://a.example/x\n", "")
     old = run_command("canon", *store, "http://a.example/", folder=tmp_path)
-    assert b"web/2, which this program does not know: it has web@1" in old.stderr
+    assert b"web@2, which this program does not know: it has web@1" in old.stderr
     assert "already" in canonry(copy, tmp_path, *words).stderr
 
 
@@ -95,7 +95,7 @@ def test_a_rules_file_is_applied_under_its_version(copy: Path, tmp_path: Path) -
         assert done.stderr.count("web@2 is the current version") == 1
     done = canonry(copy, tmp_path, "canon", "--rules", "r.json", "--policy", "web@2", _URLS[0])
     assert done.returncode == 2
-    assert "learned under policy web/1, not web/2; give --policy web@1" in done.stderr
+    assert "learned under policy web@1, not web@2; give --policy web@1" in done.stderr
 
 
 def test_a_policy_of_ones_own_goes_on_when_its_preset_has_a_new_version(
@@ -109,15 +109,15 @@ def test_a_policy_of_ones_own_goes_on_when_its_preset_has_a_new_version(
     assert distinct(copy, tmp_path, *store) == [*_URLS[1:]]
     (tmp_path / "mine.toml").write_text(text.format(1, "web@2"))
     done = canonry(copy, tmp_path, "dedup", "-", *store)
-    assert "policy mine/1 has changed since the store was made, but not its version" in done.stderr
+    assert "policy mine@1 has changed since the store was made, but not its version" in done.stderr
     done = canonry(copy, tmp_path, "upgrade", *store)
     assert done.returncode == 2
     assert "raise its version" in done.stderr
     (tmp_path / "mine.toml").write_text(text.format(2, "web@2"))
     done = canonry(copy, tmp_path, "canon", *store, _URLS[0])
-    assert "made under policy mine/1, not mine/2; give the file of policy mine/1" in done.stderr
+    assert "made under policy mine@1, not mine@2; give the file of policy mine@1" in done.stderr
     done = canonry(copy, tmp_path, "upgrade", *store)
-    assert "policy mine/1 is now mine/2: 4 URLs, of which 2 were merged" in done.stderr
+    assert "policy mine@1 is now mine@2: 4 URLs, of which 2 were merged" in done.stderr
     assert distinct(copy, tmp_path, *store) == []
 
 
@@ -191,4 +191,4 @@ def test_wrong_usage_is_told(tmp_path: Path) -> None:
     assert run_command("upgrade", "--policy", "nope", *store, folder=tmp_path).returncode == 2
     done = run_command("upgrade", "--policy", "web", "--dry-run", *store, folder=tmp_path)
     assert done.returncode == 0
-    assert b"its policy is web/1 already; no key was changed" in done.stderr
+    assert b"its policy is web@1 already; no key was changed" in done.stderr

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from click import Context
 from generate import FILES, left_over
+from generators.api_page import SECTIONS
 from generators.rfc9309 import FETCHED
 from support.sites import start
 
+import canonry
 from canonry.crawler.cli.commands import COMMANDS, main
 from canonry.crawler.compression import COMPRESSED_ENDINGS
 from canonry.crawler.fetch.faults import Fault
@@ -201,3 +203,12 @@ def test_the_page_of_the_crawl_names_all_reasons() -> None:
         assert f"`{reason.label}`" in page
     for fault in Fault:
         assert f"`{fault.label}`" in page
+
+
+def test_the_page_of_the_library_has_every_public_name() -> None:
+    page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+    listed = {name for _place, names in SECTIONS.values() for name in names}
+    assert set(canonry.__all__) - listed == {"__version__", "columns", "redaction"}  # two modules
+    for name in listed:
+        assert re.search(rf"^\| `{name}[`(]", page, re.MULTILINE), name
+    assert " at 0x" not in page

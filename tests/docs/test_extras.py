@@ -12,7 +12,7 @@ from subprocess import CompletedProcess, run
 import pyarrow as pa
 import pytest
 
-from canonry import columns
+from canonry import __version__, columns
 from canonry.crawler.cli.commands import COMMANDS
 from canonry.crawler.compression import decompressed
 from canonry.crawler.observe.progress import Progress
@@ -39,7 +39,12 @@ def serve_metrics() -> None:
             lambda: decompressed(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd"))),
         ),
         ("prometheus_client", "metrics", "--metrics", serve_metrics),
-        ("yaml", "yaml", "YAML", lambda: convert(b"rules: []", "rules.yaml")),
+        (
+            "yaml",
+            "yaml",
+            "any.py: it is not JSON, and YAML",
+            lambda: convert(b"rules: []", "any.py"),
+        ),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
@@ -52,8 +57,9 @@ def test_a_missing_package_is_named_with_its_extra(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError) as caught:
         use()
+    needed = "PyYAML" if package == "yaml" else package
     assert str(caught.value) == (
-        f"{feature} needs {package}; in a checkout of Canonry: pip install '.[{extra}]'"
+        f"{feature} needs {needed}; in a checkout of Canonry: pip install '.[{extra}]'"
     )
 
 
@@ -104,6 +110,11 @@ def test_the_library_alone_says_what_the_command_needs(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "only the library is installed" in done.stderr
     assert "pip install '.[crawl]'" in done.stderr
+    assert "migrate" in done.stderr
+    done = run_without(tuple(PACKAGES), tmp_path, "--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"canonry, version {__version__}, ")
+    assert "only the library is installed" in done.stderr
 
 
 WITHOUT_A_STORE = (

@@ -264,7 +264,7 @@ def test_a_store_of_another_policy_is_refused_with_the_command_that_works(
     tmp_path: Path,
 ) -> None:
     open_store(tmp_path, "search").close()
-    with pytest.raises(StoreError, match="under policy search/1, not web/1; give --policy search"):
+    with pytest.raises(StoreError, match="under policy search@1, not web@1; give --policy search"):
         open_store(tmp_path, "web")
 
 

@@ -16,7 +16,8 @@ class MapRow(NamedTuple):
     old: str
     new: str  # the identity
     key: str  # its 16 bytes, in hexadecimal digits
-    url: str
+    url: str  # to request
+    text: str  # the URL as it was given
 
 
 def fingerprint(url: str | bytes) -> str:
@@ -29,12 +30,31 @@ def fingerprint(url: str | bytes) -> str:
     return hashlib.sha1(json.dumps(said, sort_keys=True).encode()).hexdigest()  # noqa: S324 - theirs
 
 
+OldKey = Callable[[str | bytes], str]
+
 # By the name of the other program.
-OLD_KEYS: dict[str, Callable[[str | bytes], str]] = {
+OLD_KEYS: dict[str, OldKey] = {
     "scrapy": fingerprint,
     "surt": surt,
     "w3lib": canonicalize_url,
 }
+
+
+def map_url(url: str | bytes, old: OldKey, canonicalizer: Canonicalizer) -> MapRow:
+    """Return the row of a URL.
+
+    Args:
+        url: it; bytes that are not UTF-8 can be restored from the row's text (PEP 383).
+        old: returns its old key.
+        canonicalizer: makes its new key.
+
+    Raises:
+        InvalidURL: it is refused.
+        ValueError: the other program has no key for it.
+    """
+    found = canonicalizer(url)
+    text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
+    return MapRow(old(url), found.identity, found.key.hex(), found.url, text)
 
 
 def map_keys(
@@ -47,11 +67,9 @@ def map_keys(
         program: a key of `OLD_KEYS`.
         canonicalizer: makes the new keys.
     """
-    old = OLD_KEYS[program]
     for url in urls:
         try:
-            found = canonicalizer(url)
-            yield MapRow(old(url), found.identity, found.key.hex(), found.url)
+            yield map_url(url, OLD_KEYS[program], canonicalizer)
         except InvalidURL as error:
             yield Refused(error.text, error.reason, error.position)
         except ValueError:  # it has no old key, so there is nothing to map

@@ -58,6 +58,16 @@ class RequestKeys:
             return RequestKey(_mixed(key, request, b"request"), None)
         return RequestKey(key, key if is_fetched(url) else None)
 
+    def source_of(self, request: Request) -> bytes | None:
+        """Return the key of the page on which a request was found, if its ``Referer`` says so."""
+        referer = request.headers.get("Referer")
+        if not referer:
+            return None
+        try:
+            return self._canonicalizer(referer).key
+        except InvalidURL:
+            return None
+
     def as_browsers(self, request: Request) -> Request:
         """Return the request that a browser would send, without dot segments in its path.
 

@@ -2,21 +2,22 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
 from sqlalchemy import Connection
 
 from canonry.crawler.adapters.scrapy.observations import Observation, outcome_of
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.session import LearningSession, surviving_learning
-from canonry.storage import Candidate, Outcome, Store
+from canonry.storage import Admission, Candidate, Outcome, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
-from canonry.storage.requests.request_queue import DoneRequest
+from canonry.storage.requests.request_queue import DoneRequest, OpenRequest
 from canonry.storage.requests.request_tables import RequestState
 from canonry.storage.seen.key_rows import url_ids_of_keys
 
 AT_ONCE = 256  # requests in one transaction
-_MOST = 20_000  # URLs with observations whose requests are not done
+_MOST = 20_000  # URLs with observations whose requests are not done, or that are not admitted
 _NO_ID = 0
 _UNKNOWN = -1  # generation of rules
 
@@ -50,6 +51,7 @@ class RequestRecorder:
         self._notify = notify
         self._generation = _UNKNOWN
         self._observed: OrderedDict[bytes, Observation] = OrderedDict()  # by key
+        self._sources: OrderedDict[bytes, bytes] = OrderedDict()  # keys of pages, by key
 
     def observed(self, key: bytes) -> Observation | None:
         """Return the observation of a URL whose request is not recorded yet."""
@@ -61,16 +63,38 @@ class RequestRecorder:
         if len(self._observed) > _MOST:
             self._observed.popitem(last=False)
 
+    def found_on(self, key: bytes, source: bytes) -> None:
+        """Keep the key of the page on which a claimed URL was found, until it is admitted."""
+        self._sources[key] = source
+        if len(self._sources) > _MOST:
+            self._sources.popitem(last=False)
+
+    def _admissions(
+        self, connection: Connection, waiting: Sequence[OpenRequest], now: float
+    ) -> list[Admission]:
+        """Admit claimed requests, those of each depth together, as their sources come before."""
+        admissions: dict[int, Admission] = {}
+        by_depth = sorted(waiting, key=lambda request: request.depth)
+        for _depth, group in groupby(by_depth, key=lambda request: request.depth):
+            some = list(group)
+            sources = [self._sources.pop(request.key, None) for request in some]
+            ids = url_ids_of_keys(connection, list({key for key in sources if key is not None}))
+            candidates = [
+                candidate_of(
+                    one.url, one.key, one.depth, one.hops, None if key is None else ids.get(key)
+                )
+                for one, key in zip(some, sources, strict=True)
+            ]
+            admitted = self._store.admit_in(connection, candidates, now)
+            admissions |= {one.request_id: to for one, to in zip(some, admitted, strict=True)}
+        return [admissions[request.request_id] for request in waiting]
+
     def _admit(self, connection: Connection, now: float) -> int:
         """Admit claimed requests as URLs of the store, the oldest first; return how many."""
         waiting = request_queue.not_admitted(connection, AT_ONCE)
         if not waiting:
             return 0
-        candidates = [
-            candidate_of(request.url, request.key, request.depth, request.hops)
-            for request in waiting
-        ]
-        admissions = self._store.admit_in(connection, candidates, now)
+        admissions = self._admissions(connection, waiting, now)
         pairs = list(zip(waiting, admissions, strict=True))
         request_queue.admitted(
             connection, [(request.request_id, admission.url_id) for request, admission in pairs]
@@ -169,6 +193,8 @@ class RequestRecorder:
         return list(outcomes.values())
 
 
-def candidate_of(url: str, key: bytes, depth: int, hops: int) -> Candidate:
-    """Return a requested URL as a candidate for the store."""
-    return Candidate(url, url, key, host_of(url), depth, hops, listed=True)
+def candidate_of(
+    url: str, key: bytes, depth: int, hops: int, source: int | None = None
+) -> Candidate:
+    """Return a requested URL as a candidate for the store, with the id of its source."""
+    return Candidate(url, url, key, host_of(url), depth, hops, source, listed=source is None)

@@ -183,6 +183,9 @@ class RequestSession:
         if not is_new:
             return self.duplicate(request, new.key)
         self.duplicates.keep_first(request, new.key)
+        source = self.keys.source_of(request)
+        if new.key is not None and source is not None:
+            self.recorder.found_on(new.key, source)
         self._not_admitted += 1
         if self._not_admitted >= _MOST_OPEN:
             self.record()
@@ -200,8 +203,11 @@ class RequestSession:
 
     def _put_under_rules(self, request: Request, new: NewRequest, key: bytes) -> Duplicate | None:
         """Claim and queue a plain GET on a site with learned rules, which may hold it."""
-        candidate = candidate_of(new.url, key, new.depth, new.hops)
+        source = self.keys.source_of(request)
         with self.store.transaction() as connection:
+            ids = {} if source is None else url_ids_of_keys(connection, [source])
+            source_id = None if source is None else ids.get(source)
+            candidate = candidate_of(new.url, key, new.depth, new.hops, source_id)
             if request_queue.is_known(connection, key):
                 held = None
             else:

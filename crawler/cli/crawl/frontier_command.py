@@ -39,7 +39,7 @@ _LAST_PORT = 65_535
     help="The address to listen on. One that other machines reach needs a token, or --tls-ca.",
 )
 @seeds_option
-@policy_option
+@policy_option("that of the store, else web")
 @click.option("--config", metavar="FILE", help="A file of settings; [frontier] has those of this.")
 @click.option("--learn/--no-learn", default=True, help="Learn rules from what the engine reports.")
 @token_options

@@ -11,6 +11,7 @@ from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.batch.summary import NoURLError
+from canonry.crawler.cli.dedup.input_options import input_format_of, input_options
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -24,11 +25,9 @@ from canonry.crawler.cli.printed.file_json import DedupJSON, MergedLinesJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs, tables
-from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
+from canonry.crawler.files.recognized_files import recognized
 from canonry.crawler.key_files.seen_file import policy_of_keys
 from canonry.crawler.settings import SettingsError
-
-_TAB = "\t"
 
 
 @described(
@@ -63,31 +62,13 @@ _TAB = "\t"
     "--groups", metavar="FILE", help="Write the spellings of each resource with several lines."
 )
 @click.option("--report", metavar="FILE", help="Write a summary for people, as one HTML page.")
-@click.option(
-    "--input",
-    "input_format",
-    type=click.Choice(["auto", *INPUT_FORMATS]),
-    default="auto",
-    show_default=True,
-    help="Input format; auto recognizes each file by its content.",
-)
-@click.option(
-    "--column",
-    metavar="NAME|N",
-    help="The column with the URLs, in CSV, TSV, JSONL or Parquet.  [default: by its name, such "
-    "as url, or by its values]",
-)
-@click.option(
-    "--delimiter",
-    metavar="C",
-    help="What separates the columns of CSV: a character, or 'tab'.  [default: , or ; or |]",
-)
+@input_options
 @click.option(
     "--keep-rows",
     is_flag=True,
     help="Write whole rows of CSV, TSV, JSONL or Parquet, with all their columns.",
 )
-@policy_option
+@policy_option("that of the store, of --seen or of the rules, else web")
 @rules_option
 @click.option(
     "--workers",
@@ -181,11 +162,7 @@ def dedup(
         seen=seen,
         seen_only=seen_only,
         keep_rows=keep_rows,
-        input_format=InputFormat(
-            name=None if input_format == "auto" else input_format,
-            column=column,
-            delimiter=_TAB if delimiter in {"tab", r"\t"} else delimiter,
-        ),
+        input_format=input_format_of(input_format, column, delimiter),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=dedup_job.bytes_of(memory),
@@ -194,7 +171,7 @@ def dedup(
         also_read=(rules_file, named_policies.policy_file(policy), _file_of(store)),
     )
     todo.check()
-    for sentence in job.recognized(todo):
+    for sentence in recognized(todo.files, todo.input_format):
         render.notify(f"canonry: {sentence}")
     if seen is not None and rules_file is None:
         canonicalizer = Canonicalizer(policy_of_keys(seen, policy, render.notify))

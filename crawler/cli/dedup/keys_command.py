@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 import click
 import msgspec
 
+from canonry.canon.policies import versioned_name
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.file_json import (
@@ -65,7 +66,8 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
     parts = counted(len(key_file.state.parts), "part")
     number = counted(len(key_file), "key")
     told = ", and every checksum is right" if check else ""
-    click.echo(f"{number} of policy {key_file.header.policy}, in {parts}{told}")
+    policy = versioned_name(key_file.header.policy)
+    click.echo(f"{number} of policy {policy}, in {parts}{told}")
     return 0
 
 
@@ -105,7 +107,8 @@ def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
     "--only",
     "side",
     type=click.Choice(_SIDES),
-    help="With -o: which keys to write, those that only one of the files has, or both.",
+    help="With -o: which keys to write: those that only FIRST has, those that only SECOND has, or "
+    "those that both have.",
 )
 @click.option("-o", "out", metavar="FILE", help="Write keys to a file of keys; see --only.")
 @json_option

@@ -2,16 +2,20 @@
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 
 import click
 
-from canonry.canon import Reason, Refused
+from canonry.canon import Canonicalizer, InvalidURL
 from canonry.crawler import named_policies
-from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, map_keys
+from canonry.crawler.adapters.compat.key_comparison import KeyComparison, SharedKeys
+from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, OldKey, map_url
+from canonry.crawler.adapters.compat.own_keys import check_keys, read_keyed
+from canonry.crawler.batch.summary import Summary
+from canonry.crawler.cli.dedup.input_options import input_format_of, input_options
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -21,28 +25,41 @@ from canonry.crawler.cli.described import (
 )
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import MigratedJSON
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.printed.file_json import MigratedJSON, SharedKeyJSON
+from canonry.crawler.cli.terminal import render, summaries
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.files import blocks, line_streams, output, tables
+from canonry.crawler.files import blocks, inputs, output, tables
+from canonry.crawler.files.formats import InputFormat
+from canonry.crawler.files.line_streams import Cut, Line
+from canonry.crawler.files.recognized_files import recognized
 from canonry.crawler.plurals import counted
+from canonry.crawler.settings import SettingsError
 
 _GROUP = 10_000
+_NO_OLD_KEY = "no_old_key"
 
 
 @described(
     "canonry migrate --from scrapy urls.txt -o keys.csv",
-    "canonry migrate --from w3lib urls.txt --json -o keys.parquet",
+    "canonry migrate --from w3lib pages.csv --column url --json -o keys.parquet",
+    "canonry migrate --key-column hash pages.csv --column url -o keys.csv",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
 @click.option(
     "--from",
     "program",
     type=click.Choice(sorted(OLD_KEYS)),
-    required=True,
-    help="Whose keys the old ones are.",
+    help="The program that made the old keys; they are computed from the URLs.",
 )
-@policy_option
+@click.option(
+    "--key-column",
+    metavar="NAME|N",
+    help="The column of FILE with the old key of each URL, if another program made them. It takes "
+    "the place of --from.",
+)
+@input_options
+@policy_option("that of the rules, else web")
 @rules_option
 @click.option(
     "--format",
@@ -55,8 +72,12 @@ _GROUP = 10_000
 @with_exit_code
 def migrate(
     files: tuple[str, ...],
-    program: str,
-    policy: str,
+    program: str | None,
+    key_column: str | None,
+    input_format: str,
+    column: str | None,
+    delimiter: str | None,
+    policy: str | None,
     rules_file: str | None,
     output_format: str | None,
     out: str | None,
@@ -65,54 +86,118 @@ def migrate(
 ) -> int:
     """Map the keys that another program gave to URLs to Canonry's.
 
-    FILE has URLs, one a line. For each, the output has the old key, the new identity, its key and
-    the URL. Old keys: w3lib's canonical form, Scrapy's fingerprint of a GET request (as in
-    requests.seen), or the SURT of web archives. An old key with several identities has taken
-    different pages for one; an identity with several old keys has been fetched several times.
+    FILE has URLs, in any format that 'canonry dedup' reads. Keys alone, such as Scrapy's
+    requests.seen, cannot be mapped, because no URL can be made from them. For each URL, the output
+    has the old key, the new identity, its key, the URL to request, and the URL as it is in FILE.
 
-    With --json, standard output gets the summary, and the map is written only to -o.
+    Old keys are w3lib's canonical form, Scrapy's fingerprint of a GET request, or the SURT of web
+    archives; or with --key-column those of any program, such as a normalizer of your own. An old
+    key with several identities has taken different pages for one; an identity with several old
+    keys has been fetched several times. The summary counts both, with examples.
+
+    A line that is not a URL is counted by reason and never stops the job. With --json, standard
+    output gets the summary, and the map is written only to -o. The exit code is 1 if an input file
+    is truncated, or if no line is a URL.
     """
-    read = [*files, rules_file, named_policies.policy_file(policy)]
-    output.check_distinct([("-o", out)], read)
+    if (program is None) == (key_column is None):
+        raise SettingsError("give --from PROGRAM or --key-column NAME|N, which say the old keys")
+    found = input_format_of(input_format, column, delimiter)
+    found.check()
+    sources = inputs.expand(files)
+    output.check_distinct([("-o", out)], [*sources, rules_file, named_policies.policy_file(policy)])
+    for sentence in recognized(sources, found):
+        render.notify(f"canonry: {sentence}")
+    if key_column is not None:
+        check_keys(sources, found, key_column)
     canonicalizer = named_policies.canonicalizer(policy, rules_file)
-    refused: Counter[Reason] = Counter()
-    count = 0
-    cut: list[str] = []
-    with ExitStack() as stack:
-        if out is not None:
-            target = stack.enter_context(output.atomic(out))
-        elif as_json:
-            target = stack.enter_context(Path(os.devnull).open("wb"))
-        else:
-            target = sys.stdout.buffer
-        columns = dict.fromkeys(MapRow._fields, str)
-        table = tables.table(target, output_format or tables.format_of(out), columns)
-        rows: list[MapRow] = []
-        for row in map_keys(_urls(files, cut), program, canonicalizer):
-            if isinstance(row, Refused):
-                refused[row.reason] += 1
-                continue
-            rows.append(row)
-            count += 1
-            if len(rows) >= _GROUP:
-                table.write(rows)
-                rows.clear()
-        table.write(rows)
-        table.close()
+    summary = Summary()
+    lines = _lines(sources, found, program, key_column)
+    rows = _mapped(lines, canonicalizer, summary)
+    with KeyComparison.temporary() as keys:
+        mapped = 0
+        with ExitStack() as stack:
+            if out is not None:
+                target = stack.enter_context(output.atomic(out))
+            elif as_json:
+                target = stack.enter_context(Path(os.devnull).open("wb"))
+            else:
+                target = sys.stdout.buffer
+            columns = dict.fromkeys(MapRow._fields, str)
+            table = tables.table(target, output_format or tables.format_of(out), columns)
+            while some := list(islice(rows, _GROUP)):
+                table.write(some)
+                keys.add(some)
+                mapped += len(some)
+            table.close()
+        _report(summary, mapped, keys, as_json=as_json)
+    is_without_urls = bool(summary.refused) and not mapped
+    if is_without_urls:
+        advice = "if they are rows of a table, --column NAME|N says where its URLs are"
+        wanted = "a URL" if key_column is None else "a URL with an old key"
+        render.notify(f"canonry: no line is {wanted}; {advice}")
+    return FAILED if summary.cut or is_without_urls else 0
+
+
+def _lines(
+    files: Sequence[str], input_format: InputFormat, program: str | None, key_column: str | None
+) -> Iterator[tuple[Line, OldKey] | Cut]:
+    """Yield the lines of files, each with a function that returns its old key."""
+    if key_column is not None:
+        yield from read_keyed(files, input_format, key_column)
+    elif program is not None:
+        for line in blocks.lines_of(blocks.read(files, input_format=input_format)):
+            yield line if isinstance(line, Cut) else (line, OLD_KEYS[program])
+
+
+def _mapped(
+    lines: Iterator[tuple[Line, OldKey] | Cut], canonicalizer: Canonicalizer, summary: Summary
+) -> Iterator[MapRow]:
+    """Yield the rows of lines; count those that have none, and note files that break off."""
+    for found in lines:
+        if isinstance(found, Cut):
+            render.notify(f"canonry: {found}")
+            summary.cut.append(str(found))
+            continue
+        line, old = found
+        if line.refused is None and (not line.text or line.text.isspace()):
+            summary.blank += 1
+            continue
+        reason = line.refused
+        if reason is None:
+            try:
+                yield map_url(line.text, old, canonicalizer)
+            except InvalidURL as error:
+                reason = error.reason.name.lower()
+            except ValueError:
+                reason = _NO_OLD_KEY
+        if reason is not None:
+            summary.refuse(reason, line.source, line.number, line.text)
+
+
+def _report(summary: Summary, mapped: int, keys: KeyComparison, *, as_json: bool) -> None:
+    """Print what became of the lines."""
+    merged_by_old, merged_by_new = keys.merged_by_old(), keys.merged_by_new()
     if as_json:
-        by_name = {reason.name.lower(): several for reason, several in refused.items()}
-        print_json(MigratedJSON(mapped=count, refused=by_name, cut=cut))
-    for reason, several in refused.most_common():
-        render.notify(f"{several:,} refused: {reason.value}")
-    render.notify(f"{counted(count, 'URL')} mapped")
-    return FAILED if cut else 0
+        print_json(
+            MigratedJSON(
+                mapped=mapped,
+                blank=summary.blank,
+                refused=summary.refused,
+                refused_samples=summary.refused_samples,
+                merged_by_old=merged_by_old.number,
+                merged_by_old_samples=_as_json(merged_by_old),
+                merged_by_new=merged_by_new.number,
+                merged_by_new_samples=_as_json(merged_by_new),
+                cut=summary.cut,
+            )
+        )
+        return
+    refused = sum(summary.refused.values())
+    render.notify(f"{counted(mapped, 'URL')} mapped, {refused:,} refused, {summary.blank:,} blank")
+    if not LOUDNESS.quiet:
+        summaries.compared_keys(merged_by_old, merged_by_new)
+        summaries.refused(summary)
 
 
-def _urls(files: tuple[str, ...], cut: list[str]) -> Iterator[bytes]:
-    """Yield the lines of files; tell which files cannot be read to their end, and note them."""
-    for line in blocks.read_lines(files):
-        if isinstance(line, line_streams.Cut):
-            render.notify(f"canonry: {line}")
-            cut.append(str(line))
-        elif line.refused is None and line.text:
-            yield line.text
+def _as_json(shared: SharedKeys) -> list[SharedKeyJSON]:
+    return [SharedKeyJSON(url=url, other=other) for url, other in shared.examples]

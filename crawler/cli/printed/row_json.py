@@ -176,4 +176,5 @@ class MigratedURL(msgspec.Struct, frozen=True, kw_only=True):
     old: str
     new: str  # the canonical form
     key: str  # 32 hexadecimal digits
-    url: str
+    url: str  # to request
+    text: str  # the URL as read

@@ -20,7 +20,7 @@ from canonry.crawler.cli.printed.policy_json import (
 )
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.named_policies import find_policy
+from canonry.crawler.named_policies import WRONG_ENDING, find_policy, policy_file
 
 
 @click.group(cls=DescribedGroup)
@@ -75,6 +75,7 @@ def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
     checked = []
     for file in files:
         try:
+            _check_name(file)
             file_policy = find_policy(file)
             base = extended(Path(file).read_text(encoding="utf-8"), file)
         except (PolicyError, OSError) as error:
@@ -101,6 +102,21 @@ def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
     if as_json:
         print_json(CheckedPoliciesJSON(policies=checked))
     return USAGE if any(one.error is not None for one in checked) else 0
+
+
+def _check_name(file: str) -> None:
+    """Refuse what is not the name of a policy's file.
+
+    Raises:
+        PolicyError: saying what it is.
+    """
+    if policy_file(file) is not None:
+        return
+    try:
+        preset(file)
+    except PolicyError:
+        raise PolicyError(f"{file}: {WRONG_ENDING}") from None
+    raise PolicyError(f"{file} is a preset, and needs no check; 'canonry policy show' shows it")
 
 
 def _show_differences(beside: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:

@@ -183,7 +183,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 @rules.command(examples=("canonry rules revoke 3f8a0c91d2 --store crawl.db",))
 @_named
 @store_option
-@policy_option
+@policy_option("that of the store")
 @json_option
 @with_exit_code
 def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
@@ -218,7 +218,7 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
 @rules.command(examples=("canonry rules reinstate 3f8a0c91d2 --trial --store crawl.db",))
 @_named
 @store_option
-@policy_option
+@policy_option("that of the store")
 @click.option("--trial", is_flag=True, help="Make it a candidate.")
 @json_option
 @with_exit_code

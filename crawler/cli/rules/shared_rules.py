@@ -75,7 +75,7 @@ def export_rules(store: str, states: tuple[str, ...], out: str | None) -> int:
 )
 @click.argument("file")
 @store_option
-@policy_option
+@policy_option("that of the store, else that of the rules")
 @click.option("--trial", is_flag=True, help="Make active rules candidates.")
 @json_option
 @with_exit_code
@@ -113,7 +113,9 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
             )
         )
     if is_new:
-        render.notify(f"new store {without_password(store)}, under policy {found_policy.label}")
+        render.notify(
+            f"new store {without_password(store)}, under policy {found_policy.versioned_name}"
+        )
     phrases = [
         f"{counted(len(rule_set.rules), 'rule')} imported, {active:,} of them active",
         f"{counted(held, 'queued URL')} held as duplicates",
@@ -139,7 +141,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     ),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
-@policy_option
+@policy_option("that of the store, else web")
 @out_option
 @click.option("--store", metavar="FILE|URL", help="Add the candidates to this store.")
 @json_option
@@ -200,7 +202,7 @@ def mine_rules(
     "convert", cls=Described, examples=("canonry rules convert data.min.json -o rules.json",)
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@policy_option
+@policy_option("web")
 @out_option
 @json_option
 @with_exit_code

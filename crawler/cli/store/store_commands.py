@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
+from canonry.canon.policies import versioned_name
 from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
@@ -83,7 +84,7 @@ def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> 
         if newer := policy_upgrade.newer_than(old_label):
             name = newer.partition("@")[0]
             render.notify(
-                f"its keys are of policy {old_label}; to change them to {newer}: "
+                f"its keys are of policy {versioned_name(old_label)}; to change them to {newer}: "
                 f"canonry upgrade --policy {name} --store {without_password(store)}"
             )
         return 0
@@ -109,10 +110,10 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
             changed = read_facts(connection)["fingerprint"] != new_policy.fingerprint
         if changed:
             raise SettingsError(
-                f"policy {old_label} has changed since the store was made, but not its version; "
-                "raise its version"
+                f"policy {new_policy.versioned_name} has changed since the store was made, but not "
+                "its version; raise its version"
             )
-        render.notify(f"its policy is {old_label} already; no key was changed")
+        render.notify(f"its policy is {new_policy.versioned_name} already; no key was changed")
         if as_json:
             print_json(begun)
         return
@@ -122,13 +123,14 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
             if as_json:
                 print_json(replace(begun, **foreseen.as_dict()))
             else:
-                summaries.forecast(old_label, new_policy.label, foreseen)
+                summaries.forecast(versioned_name(old_label), new_policy.versioned_name, foreseen)
             return
         change = policy_upgrade.change_policy(store, new_policy, render.notify, progress)
     if as_json:
         print_json(replace(begun, **change._asdict()))
     render.notify(
-        f"policy {old_label} is now {new_policy.label}: {change.urls:,} URLs, of which "
+        f"policy {versioned_name(old_label)} is now {new_policy.versioned_name}: "
+        f"{change.urls:,} URLs, of which "
         f"{change.merged:,} were merged with others; "
         f"{counted(change.split, 'target')} became URLs of their own"
     )

@@ -5,6 +5,7 @@ import time
 import click
 from rich.markup import escape
 
+from canonry.canon.policies import versioned_name
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render, url_facts
@@ -48,7 +49,8 @@ def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
             made = f"the learned rules make it {answer.rules[-1].predicts}"
             url_facts.show("", made, console)
         url_facts.show("SURT", answer.surt or "", console)
-        url_facts.show("key", f"{answer.key} (policy {answer.policy})", console)
+        made_by = versioned_name(answer.policy or "")
+        url_facts.show("key", f"{answer.key} (policy {made_by})", console)
         for step in answer.steps:
             url_facts.show("step", f"{step.name}: {step.why} {step.cites}", console)
             url_facts.show("", f"it makes {step.after}", console)

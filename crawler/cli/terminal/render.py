@@ -25,6 +25,7 @@ from rich.text import Text
 
 from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
+from canonry.canon.policies import versioned_name
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.table_layout import lay_out
 from canonry.crawler.markup import MOST, escaped, named
@@ -155,7 +156,7 @@ def trace(url_trace: Trace) -> None:
     if not url_trace.steps:
         console.print("\n  no rule changes it: it is canonical")
     console.print()
-    key = f"{url_trace.key.hex()}  (policy {url_trace.policy})"
+    key = f"{url_trace.key.hex()}  (policy {versioned_name(url_trace.policy)})"
     for fact, text, style in (
         ("request", url_trace.url, "none"),
         ("identity", url_trace.identity, "bold"),

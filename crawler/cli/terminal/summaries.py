@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from canonry.canon.learned import describe
+from canonry.canon.policies import versioned_name
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
@@ -17,6 +18,7 @@ from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso, moment
 
 if TYPE_CHECKING:
+    from canonry.crawler.adapters.compat.key_comparison import SharedKeys
     from canonry.crawler.inquiry.rule_facts import PairFacts
     from canonry.storage.learned.tracked_rule import TrackedRule
     from canonry.storage.policy_change import Forecast
@@ -32,7 +34,8 @@ def status(store_status: Mapping[str, Any]) -> None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
         state = job["state"] if (limit := _limit_of(store_status)) is None else limit
-        sentence = f"{job['command']} {state}{ended}, {began}, policy {store_status['policy']}"
+        policy = versioned_name(store_status["policy"])
+        sentence = f"{job['command']} {state}{ended}, {began}, policy {policy}"
         _say(sentence)
     table("URLs", ("state", "count"), [(k, n) for k, n in store_status["urls"].items() if n])
     table("Pages", ("HTTP status", "count"), list(store_status["pages_by_status"].items()))
@@ -218,6 +221,11 @@ def _dedup_tables(summary: Summary) -> None:
             f"{NOT_EXAMINED}: lines that were merged, but not compared rule by rule, which takes "
             "longer; --map FILE names the rules of each line"
         )
+    refused(summary)
+
+
+def refused(summary: Summary) -> None:
+    """Print what is no URL, by reason with an example, on standard error."""
     table(
         "Refused: invalid lines",
         ("reason", "lines", "example"),
@@ -231,11 +239,26 @@ def _cut(example: str) -> str:
     return f"{example[:MOST]}…" if len(example) > MOST else example
 
 
-def forecast(old_label: str, new_label: str, foreseen: "Forecast") -> None:
+def compared_keys(merged_by_old: "SharedKeys", merged_by_new: "SharedKeys") -> None:
+    """Print where old keys and new ones differ, with examples, on standard error."""
+    for shared, title in (
+        (merged_by_old, "Old keys that merge what Canonry keeps apart"),
+        (merged_by_new, "Identities that have several old keys"),
+    ):
+        table(
+            f"{title}: {shared.number:,}",
+            ("URL", "and"),
+            shared.examples,
+            console=render.err(),
+        )
+
+
+def forecast(old_policy: str, new_policy: str, foreseen: "Forecast") -> None:
     """Show what a change of a store's policy would do."""
     stay = foreseen.urls - foreseen.merged + foreseen.split
     out().print(
-        f"{old_label} -> {new_label}: {foreseen.urls:,} URLs would be {stay:,}; nothing was changed"
+        f"{old_policy} -> {new_policy}: {foreseen.urls:,} URLs would be {stay:,}; "
+        "nothing was changed"
     )
     own = "targets of redirects and canonical links would be queued as URLs of their own"
     apart = "merged links would be other URLs; they are not known, and queued when found again"

@@ -54,7 +54,7 @@ _known_store = click.option(
 )
 @click.argument("urls", nargs=-1, metavar="[URL]...|-")
 @base_option
-@policy_option
+@policy_option("that of the store or of the rules, else web")
 @rules_option
 @_known_store
 @click.option(
@@ -142,7 +142,7 @@ def _stdin_lines() -> Iterator[bytes]:
 )
 @click.argument("url")
 @base_option
-@policy_option
+@policy_option("that of the store or of the rules, else web")
 @rules_option
 @_known_store
 @json_option

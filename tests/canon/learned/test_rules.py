@@ -280,7 +280,7 @@ def test_only_active_rules_count() -> None:
 
 def test_rules_of_another_policy_are_refused() -> None:
     rules = RuleSet([rule("scheme-upgrade")], "web/1", "r.json")
-    with pytest.raises(RulesError, match=r"r\.json: learned under policy web/1, not search/1"):
+    with pytest.raises(RulesError, match=r"r\.json: learned under policy web@1, not search@1"):
         Canonicalizer("search", rules)
 
 

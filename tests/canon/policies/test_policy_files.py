@@ -3,6 +3,7 @@
 import pytest
 
 import canonry
+from canonry.canon.learned import loads
 from canonry.canon.policies import PolicyError, from_toml, line_of, preset
 
 _HEAD = 'name = "mine"\nversion = 1\nextends = "web@1"\n'
@@ -94,16 +95,30 @@ def test_an_error_of_the_head(text: str, said: str) -> None:
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["web/1", "web@2000", "web@", "web@01", "@1", "nope", ""])
+@pytest.mark.parametrize(
+    "name", ["web/2", "web/", "nope/1", "web@2", "web@", "web@01", "@1", "nope", ""]
+)
 def test_versions_that_are_not_there(name: str) -> None:
     with pytest.raises(PolicyError, match="no policy"):
         preset(name)
 
 
+def test_a_version_has_two_spellings() -> None:
+    assert preset("archive/1") is preset("archive@1")
+    mine = from_toml('name = "mine"\nversion = 2\nextends = "search/1"\n', "mine.toml")
+    assert (mine.label, mine.versioned_name) == ("mine/2", "mine@2")
+    assert mine.practice == preset("search@1").practice
+    rules = canonry.RuleSet([], "search@1")
+    assert '"policy": "search/1"' in rules.dumps()  # in files, it stays as it is
+    again = loads(rules.dumps().replace("search/1", "search@1"))
+    assert again.policy == "search/1"
+    assert canonry.Canonicalizer("search/1", again).policy.label == "search/1"
+
+
 def test_rules_without_a_version_given_bring_theirs() -> None:
     rules = canonry.RuleSet([], "archive/1")
     assert canonry.Canonicalizer("archive", rules).policy.label == "archive/1"
-    with pytest.raises(canonry.RulesError, match="learned under policy archive/1, not archive/2"):
+    with pytest.raises(canonry.RulesError, match="learned under policy archive@1, not archive@2"):
         canonry.Canonicalizer("archive@2", rules)
     with pytest.raises(canonry.RulesError, match="give --policy archive@1"):
         canonry.Canonicalizer("web", rules)

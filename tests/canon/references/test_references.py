@@ -216,11 +216,11 @@ def test_a_suffix_gets_the_given_scheme() -> None:
     ("text", "reason"),
     [
         ("", "EMPTY"),
-        ("<>", "RELATIVE"),
-        ("<a", "RELATIVE"),
-        ("a/b.html", "RELATIVE"),
-        ("/a.example", "RELATIVE"),
-        ("word", "RELATIVE"),
+        ("<>", "NO_ADDRESS"),
+        ("<a", "NO_ADDRESS"),
+        ("a/b.html", "NO_ADDRESS"),
+        ("/a.example", "NO_ADDRESS"),
+        ("word", "NO_ADDRESS"),
     ],
 )
 def test_a_suffix_has_to_begin_with_a_host(text: str, reason: str) -> None:

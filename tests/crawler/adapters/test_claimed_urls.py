@@ -50,6 +50,19 @@ def test_each_resource_is_handed_out_once(store: str) -> None:
         assert urls.unfinished() == []
 
 
+def test_what_is_told_of_a_page_is_exported(store: str) -> None:
+    with ClaimedURLs(store) as urls:
+        [url] = urls.claim(["http://a.example/"])
+        urls.claim(["/a", "b", "http://[", "/a?utm_id=1"], url)
+        urls.claim(["/c"], url)
+        urls.finish(url, 200, body=b"text", content_type="text/html", title="T")
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry", "why", url, "--store", store],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert "page       status 200, 4 bytes, text/html, 5 links" in done.stdout
+
+
 def test_a_redirect_is_told_and_its_target_claimed(store: str) -> None:
     with ClaimedURLs(store) as urls:
         [url] = urls.claim(["http://a.example/old"])

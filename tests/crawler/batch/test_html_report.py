@@ -112,7 +112,7 @@ def test_it_says_how_it_was_made_and_what_each_rule_does(browser: Browser, repor
         assert sentence in row.locator("xpath=..").inner_text()
         made = datetime.fromisoformat(page.locator("time").get_attribute("datetime") or "")
         assert abs((datetime.now(UTC) - made).total_seconds()) < 600
-        assert page.get_by_text("policy web/").count() == 1
+        assert page.get_by_text("policy web@").count() == 1
         assert page.get_by_text(Reason.RELATIVE.value).count() == 1
 
 

@@ -171,12 +171,12 @@ def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path, workers: str) 
     dedup = ("dedup", "in.txt", "--workers", workers, "--policy")
     for words in (crawl, dedup):
         done = run_command(*words, "archive", folder=tmp_path)
-        assert done.stderr.count(b"warning: policy archive/") == 1
+        assert done.stderr.count(b"warning: policy archive@") == 1
         assert b"--policy web or --policy search" in done.stderr
         assert b"warning" not in done.stdout
     assert done.stdout == b"http://a.example/a%2Fb\n"  # as it was told: too much is merged
     done = run_command(*dedup, "own.toml", folder=tmp_path)
-    assert done.stderr.count(b"warning: policy own/1") == 1
+    assert done.stderr.count(b"warning: policy own@1") == 1
     done = run_command(*dedup, "web", folder=tmp_path)
     assert b"warning" not in done.stderr
     done = run_command("canon", "http://a.example/", "--policy", "archive", folder=tmp_path)
@@ -516,3 +516,13 @@ def test_policies_are_listed_shown_and_checked(tmp_path: Path) -> None:
     assert b"bad.toml:5: key 'tracking' in [add]: names are compared in lower case" in done.stderr
     assert b"tracking: + ref" in done.stdout
     assert b"mine@2" in run_command("policy", "show", "mine.toml", folder=tmp_path).stdout
+    for name, sentence in (
+        ("web", "web is a preset, and needs no check"),
+        ("any.py", "any.py: the name of a policy's file has to end in .toml"),
+    ):
+        done = run_command("policy", "check", name, folder=tmp_path)
+        assert (done.returncode, done.stderr.count(sentence.encode())) == (2, 1)
+    (tmp_path / "mypol").write_text(text)
+    done = run_command("canon", "http://a.example/", "--policy", "./mypol", folder=tmp_path)
+    assert done.returncode == 2
+    assert b"policy ./mypol: the name of a policy's file has to end in .toml" in done.stderr

@@ -111,3 +111,20 @@ def test_the_script_for_a_shell_asks_for_what_click_answers(shell: str) -> None:
     assert done.exit_code == 0
     assert f"_CANONRY_COMPLETE={shell}_complete" in done.stdout
     assert "_canonry_completion" in done.stdout
+
+
+def test_the_default_policy_comes_from_what_a_command_can_read() -> None:
+    """The help names the store, the rules and the file of keys only where there are such."""
+    helped = 0
+    for words, command in every(main):
+        names = {parameter.name for parameter in command.params}
+        for option in command.params:
+            if not (isinstance(option, click.Option) and option.name == "policy"):
+                continue
+            _, _, default = str(option.help).partition("[default: ")
+            helped += bool(default)
+            for said, needed in (("store", "store"), ("--seen", "seen")):
+                assert (said in default) <= (needed in names), (words, default)
+            if "rules" in default:
+                assert {"rules_file", "file"} & names, (words, default)
+    assert helped > 8

@@ -295,7 +295,7 @@ def test_a_url_that_a_learned_rule_holds_names_rule_and_prediction(tmp_path: Pat
 def test_a_store_of_another_policy_is_refused(store: str) -> None:
     with (
         report.reading(store) as connection,
-        pytest.raises(StoreError, match="made under policy web/1"),
+        pytest.raises(StoreError, match="made under policy web@1"),
     ):
         ask(connection, SEED, NOW, policy="search")
 

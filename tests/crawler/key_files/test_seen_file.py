@@ -296,9 +296,9 @@ def test_a_file_belongs_to_one_policy(tmp_path: Path) -> None:
         add(seen, some_keys(1, 10))
     assert policy_of_keys(path, None, print) == preset("search")
     assert policy_of_keys(path, "search", print) == preset("search")
-    with pytest.raises(SettingsError, match=r"of policy search/1, not web/1.*--policy search@1"):
+    with pytest.raises(SettingsError, match=r"of policy search@1, not web@1.*--policy search@1"):
         policy_of_keys(path, "web", print)
-    with pytest.raises(SettingsError, match="of policy search/1, not web/1"):  # noqa: SIM117
+    with pytest.raises(SettingsError, match="of policy search@1, not web@1"):  # noqa: SIM117
         with extending(path, WEB):
             pass
 
@@ -309,10 +309,10 @@ def test_a_policy_of_ones_own_is_known_by_its_content(tmp_path: Path) -> None:
     with extending(path, from_toml(_OWN, "own.toml")) as seen:
         add(seen, some_keys(1, 10))
     assert policy_of_keys(path, str(file), print).label == "own/1"
-    with pytest.raises(SettingsError, match="keys are of policy own/1; give its file: --policy"):
+    with pytest.raises(SettingsError, match="keys are of policy own@1; give its file: --policy"):
         policy_of_keys(path, None, print)
     file.write_text(_OWN + '[remove]\npractice = ["empty-query"]\n')
-    with pytest.raises(SettingsError, match="policy own/1 has changed since its keys were made"):
+    with pytest.raises(SettingsError, match="policy own@1 has changed since its keys were made"):
         policy_of_keys(path, str(file), print)
 
 

@@ -490,7 +490,7 @@ def test_mining_a_warc(tmp_path: Path, *, packed: bool) -> None:
             2,
             "is a public suffix, so its subdomains have different owners",
         ),
-        (["rules", "import", "search.json"], 2, "learned under policy search/1, not web/1"),
+        (["rules", "import", "search.json"], 2, "learned under policy search@1, not web@1"),
         (["canon", "--rules", "wide.json", SEED], 2, "co.uk is a public suffix"),
         (["dedup", "-", "--rules", "a.json", "--store", "sqlite:///x.db"], 2, "rules import FILE"),
         (["rules", "list", "--store", "sqlite:///none.db"], 1, "there is no store none.db"),

@@ -101,7 +101,7 @@ def test_a_changed_store_is_as_one_that_was_made_so(tmp_path: Path) -> None:
     store = open_store(old, "search")
     assert not any(a.new for a in store.admit([search_candidate(text) for text in texts], 0.0))
     store.close()
-    with pytest.raises(StoreError, match="under policy search/1, not web/1"):
+    with pytest.raises(StoreError, match="under policy search@1, not web@1"):
         open_store(old)
 
 
@@ -338,7 +338,7 @@ def test_a_process_that_has_it_open_notices(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, [f"{H}/a"])
     change_to(tmp_path)
-    with pytest.raises(StoreError, match="its policy was web/1 and is search/1 now"):
+    with pytest.raises(StoreError, match="its policy was web@1 and is search@1 now"):
         admit(store, [f"{H}/b"])
     store.close()
     assert states(tmp_path) == {"/a": "queued"}

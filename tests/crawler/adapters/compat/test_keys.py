@@ -1,12 +1,15 @@
 """The keys of other programs are theirs, exactly; and the map from them to ours."""
 
+import csv
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import surt as their_surt
 import w3lib.url
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
@@ -14,6 +17,8 @@ from support.strategies import tries
 from canonry import InvalidURL
 from canonry.compat import fingerprint, surt
 from canonry.compat.w3lib import canonicalize_url
+from canonry.crawler.adapters.compat import MapRow
+from canonry.crawler.adapters.compat.key_comparison import KeyComparison
 from canonry.crawler.cli.commands import main
 
 TOKENS = [
@@ -105,8 +110,9 @@ def test_the_map_from_old_keys_to_new(tmp_path: Path) -> None:
     ]
     assert all(len(row[2]) == 32 for row in rows)
     assert [row[3] for row in rows] == urls[:3]
-    assert "1 refused: " in done.stderr
-    assert "3 URLs mapped" in done.stderr
+    assert [row[4] for row in rows] == urls[:3]
+    assert "3 URLs mapped, 1 refused, 0 blank" in done.stderr
+    assert f"{file}:4: {urls[3]}" in done.stderr
     out = tmp_path / "map.jsonl"
     done = run.invoke(
         main, ["migrate", str(file), "--from", "scrapy", "--policy", "search", "-o", str(out)]
@@ -117,5 +123,114 @@ def test_the_map_from_old_keys_to_new(tmp_path: Path) -> None:
     assert records[0]["new"] == records[1]["new"] == "http://a.example/?a=2&b=1"
     assert records[0]["old"] == fingerprint(urls[0])
     done = run.invoke(main, ["migrate", str(file), "--from", "surt", "--format", "csv"])
-    assert done.stdout.startswith('old,new,key,url\n"example,a)/?a=2&b=1",http')
+    assert done.stdout.startswith('old,new,key,url,text\n"example,a)/?a=2&b=1",http')
     assert run.invoke(main, ["migrate", str(file)]).exit_code == 2
+
+
+TABLE = """id,key,url
+1,k1,http://a.example/?b=1&a=2
+2,k1,http://a.example/?a=2&b=1
+3,k2,HTTP://A.example/?utm_source=x
+4,k3,http://a.example/
+5,,http://a.example/x
+6,k5,http://[refused
+7,"k,6","http://a.example/a,b"
+"""
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Return a function that runs ``migrate`` in a folder with tables."""
+    monkeypatch.chdir(tmp_path)
+    rows = list(csv.reader(TABLE.splitlines()))
+    Path("own.csv").write_text(TABLE)
+    Path("own.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    Path("own.jsonl").write_text(
+        "".join(json.dumps({"url": url, "own": {"key": key}}) + "\n" for _, key, url in rows[1:])
+    )
+    Path("bare.csv").write_text("\n".join(TABLE.splitlines()[1:]))
+    Path("words.txt").write_text("word\n\n")
+    return lambda words: CliRunner().invoke(main, ["migrate", *words.split()])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "own.csv --key-column key",
+        "own.csv --key-column 2 --column 3",
+        "own.tsv --key-column key --column url",
+        "own.jsonl --key-column own.key",
+        "bare.csv --key-column 2",
+    ],
+)
+def test_keys_of_any_program_are_compared(told: Callable[..., Result], words: str) -> None:
+    done = told(f"{words} --json -o map.jsonl")
+    summary = json.loads(done.stdout)
+    rows = [json.loads(line) for line in Path("map.jsonl").read_text().splitlines()]
+    urls = ["http://a.example/?b=1&a=2", "http://a.example/?a=2&b=1"]
+    first = "HTTP://A.example/?utm_source=x"
+    assert [(row["old"], row["text"]) for row in rows] == [
+        ("k1", urls[0]),
+        ("k1", urls[1]),
+        ("k2", first),
+        ("k3", "http://a.example/"),
+        ("k,6", "http://a.example/a,b"),
+    ]
+    assert rows[2]["new"] == rows[3]["new"] == "http://a.example/"
+    assert rows[2]["url"] == "http://a.example/?utm_source=x"
+    assert (done.exit_code, summary["mapped"], summary["cut"]) == (0, 5, [])
+    assert summary["refused"].items() >= {("host", 1), ("no_old_key", 1)}
+    assert summary["refused_samples"]["host"].endswith(": http://[refused")
+    assert summary["merged_by_old"] == summary["merged_by_new"] == 1
+    assert set(summary["merged_by_old_samples"][0].values()) == set(urls)
+    assert set(summary["merged_by_new_samples"][0].values()) == {first, "http://a.example/"}
+
+
+def test_what_keys_merge_is_shown_with_examples(told: Callable[..., Result]) -> None:
+    done = told("own.csv --key-column key -o map.csv")
+    assert "own.csv: a table with ',' between its columns, and URLs in column 'url'" in done.stderr
+    lines = done.stderr.splitlines()
+    at = lines.index("Old keys that merge what Canonry keeps apart: 1")
+    assert lines[at + 2].split() == ["http://a.example/?b=1&a=2", "http://a.example/?a=2&b=1"]
+    assert "Identities that have several old keys: 1" in lines
+    assert re.search(r"no_old_key +1 +own.csv:5: http://a.example/x$", done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ("words.txt --from w3lib", 1, "no line is a URL;"),
+        ("own.csv --from w3lib --column key", 1, "no line is a URL;"),
+        ("own.jsonl --key-column key", 1, "no line is a URL with an old key;"),
+        ("own.csv --from w3lib --column ur", 2, "did you mean --column url?"),
+        ("own.csv --key-column kee", 2, "no column 'kee'; it has id, key, url; did you mean --key"),
+        ("own.csv --key-column 2", 2, "give two names, or two numbers"),
+        ("words.txt --key-column key", 2, "words.txt is read as lines, which has no columns"),
+        ("own.csv words.txt --key-column key", 1, "words.txt: cannot be read"),
+        ("- --key-column key", 2, "it is read twice"),
+        ("own.csv", 2, "give --from PROGRAM or --key-column"),
+        ("own.csv --from w3lib --key-column key", 2, "give --from PROGRAM or --key-column"),
+        ("own.csv --from w3lib --input cdx --column url", 2, "--column: cdx has none"),
+    ],
+)
+def test_what_cannot_be_mapped_is_told(
+    told: Callable[..., Result], words: str, code: int, sentence: str
+) -> None:
+    done = told(words)
+    assert (done.exit_code, sentence in done.stderr) == (code, True), done.stderr
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("stu"), st.text(max_size=3))),
+)
+def test_keys_that_are_shared(rows: list[tuple[str, str, str]]) -> None:
+    news: dict[str, set[str]] = {}
+    olds: dict[str, set[str]] = {}
+    for old, new, _text in rows:
+        news.setdefault(old, set()).add(new)
+        olds.setdefault(new, set()).add(old)
+    with KeyComparison.temporary() as keys:
+        keys.add(MapRow(old, new, new * 32, text, text) for old, new, text in rows)
+        by_old, by_new = keys.merged_by_old(), keys.merged_by_new()
+    assert by_old.number == len(by_old.examples) == sum(len(some) > 1 for some in news.values())
+    assert by_new.number == len(by_new.examples) == sum(len(some) > 1 for some in olds.values())

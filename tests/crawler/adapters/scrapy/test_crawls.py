@@ -12,16 +12,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import select
 from support import databases, spiders
 from support.servers import ok, raw_server
 from support.sites import demo_site, exported, from_thread, wait_for
 
+from canonry.crawler.cli.commands import main
 from canonry.crawler.demo.server import Served
 from canonry.crawler.demo.site import SEED
 from canonry.storage import StoreError
 from canonry.storage.reading import report
 from canonry.storage.requests.request_tables import RequestState, requests
+from canonry.storage.sql.schema import urls
 
 KILLS = int(os.environ.get("CANONRY_TEST_KILLS", "4"))  # more for a long look, with --timeout=0
 ROBOTS = ok(b"User-agent: *\nDisallow: /private/\n", "Content-Type: text/plain")
@@ -91,6 +94,30 @@ def test_it_finds_what_scrapy_finds_with_fewer_requests(
     assert titles(exported(tmp_path, "pages")) >= titles(items)
     kinds = Counter(alias["kind"] for alias in exported(tmp_path, "aliases"))
     assert min(kinds["redirect"], kinds["canonical"]) > 0
+
+
+@pytest.mark.parametrize("own", [{}, {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}])
+def test_each_url_has_the_page_on_which_it_was_found(
+    site: Served, tmp_path: Path, own: dict[str, str]
+) -> None:
+    spiders.run("links", SEED, tmp_path, **spiders.ADDON, **own)
+    assert site.targets
+    with report.reading(f"sqlite:///{tmp_path / 'canonry.db'}") as connection:
+        columns = (urls.c.id, urls.c.url, urls.c.depth, urls.c.source_id)
+        rows = connection.execute(select(*columns).where(urls.c.hops == 0)).all()
+    pages = {url_id: (url, depth) for url_id, url, depth, _source in rows}
+    assert max(depth for _url, depth in pages.values()) > 2
+    for _id, url, depth, source in rows:
+        if depth == 1:  # on the start page, which claims nothing, so the store may not have it
+            assert source is None or pages[source][0] == SEED, url
+        elif source in pages and pages[source][0] != SEED:  # else a redirect leads to its source
+            assert pages[source][1] == depth - 1, url
+        else:
+            assert source is not None, url
+    links = [url for _id, url, depth, source in rows if depth == 1 and source is None]
+    done = CliRunner().invoke(main, ["why", links[0], "--store", str(tmp_path / "canonry.db")])
+    assert "found      on a page that the store does not have, " in done.stdout
+    assert ", 1 link from a seed" in done.stdout
 
 
 def test_a_second_run_asks_for_nothing_but_the_start(site: Served, tmp_path: Path) -> None:

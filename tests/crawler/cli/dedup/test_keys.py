@@ -47,7 +47,7 @@ def test_info_tells_what_a_file_is(folder: Path) -> None:
     assert (found["policy"], found["keys"], found["checked"]) == ("web/1", 20, True)
     assert found["bytes"] == (folder / "a").stat().st_size
     done = run_command("keys", "info", "a", folder=folder)
-    assert done.stdout == b"20 keys of policy web/1, in 1 part\n"
+    assert done.stdout == b"20 keys of policy web@1, in 1 part\n"
     data = (folder / "a").read_bytes()
     (folder / "a").write_bytes(data[:12_300] + b"!" + data[12_301:])
     done = run_command("keys", "info", "a", "--check", folder=folder)
@@ -71,7 +71,7 @@ def test_files_of_two_policies_are_not_merged(folder: Path) -> None:
     run_command(*words, folder=folder, data=text(URLS))
     done = run_command("keys", "merge", "a", "s", "-o", "c", folder=folder)
     assert done.returncode == 2
-    assert b"s: its keys are of policy search/" in done.stderr
+    assert b"s: its keys are of policy search@" in done.stderr
     assert not (folder / "c").exists()
 
 
@@ -122,4 +122,4 @@ def test_a_store_of_another_policy_is_refused(folder: Path) -> None:
     run_command(*words, folder=folder, data=text(URLS))
     done = run_command("keys", "to-store", "a", *store, folder=folder)
     assert done.returncode == 1
-    assert b"its keys were made under policy search/1, not web/1" in done.stderr
+    assert b"its keys were made under policy search@1, not web@1" in done.stderr

@@ -1,5 +1,6 @@
 """What every command prints with --json, or writes as JSONL, is what its schema says."""
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -188,7 +189,8 @@ def test_of_files(told: Callable[..., Any], folder: Path) -> None:
     assert told("keys", "from-store", "--store", "k.db", "-o", "c.keys") == {"keys": 2}
     found = told("migrate", "urls.txt", "--from", "surt", "-o", "map.csv")
     assert (found["mapped"], sum(found["refused"].values()), found["cut"]) == (3, 1, [])
-    assert told("migrate", "urls.txt", "none.txt", "--from", "surt", code=1)["cut"]
+    (folder / "cut.gz").write_bytes(gzip.compress(b"http://a.example/\n" * 9)[:-9])
+    assert told("migrate", "urls.txt", "cut.gz", "--from", "surt", code=1)["cut"]
     tables = ("-o", "o.jsonl", "--map", "m.jsonl", "--groups", "g.jsonl")
     told("dedup", "urls.txt", *tables)
     assert [row["line"] for row in written("dedup -o", folder / "o.jsonl")] == [1, 5]

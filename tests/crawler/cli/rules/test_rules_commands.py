@@ -96,7 +96,7 @@ def test_an_import_makes_a_store_with_which_a_crawl_begins(tmp_path: Path) -> No
     store = f"--store={url_of(tmp_path)}"
     said = _said("import", _file(tmp_path, _rule("active", "a.example")), store)
     assert "1 rule imported, 1 of them active" in said
-    assert "under policy web/1" in said
+    assert "under policy web@1" in said
 
     def answer(_head: bytes) -> Answer:
         return page(*(f"/p{n}{end}" for n in range(60) for end in ("", "/")))
@@ -109,7 +109,7 @@ def test_an_import_makes_a_store_with_which_a_crawl_begins(tmp_path: Path) -> No
 def test_a_new_store_has_the_policy_of_the_rules(tmp_path: Path) -> None:
     store = f"--store={url_of(tmp_path)}"
     rules = _file(tmp_path, SLASH, policy="search/1")
-    assert "under policy search/1, not web" in _said("import", rules, store, "--policy=web", code=2)
+    assert "under policy search@1, not web" in _said("import", rules, store, "--policy=web", code=2)
     assert recorded_policy(url_of(tmp_path)) is None
     _run("import", rules, store)
     assert recorded_policy(url_of(tmp_path)) == "search/1"

@@ -55,7 +55,7 @@ def test_it_shows_what_holds_a_url_and_what_lifts_that(store: str) -> None:
     assert "because the host's robots.txt disallows it (RFC 9309)" in found
     assert f"robots line 3 of {SEED}robots.txt disallows it: Disallow: /no" in found
     assert any(line.startswith("to change the owner of the site") for line in found)
-    assert found[-1].endswith("(policy web/1)")
+    assert found[-1].endswith("(policy web@1)")
     found = lines(store, "http://b.example/")
     assert f"scope host of {SEED}" in found
 
