@@ -30,6 +30,10 @@ def is_compiled() -> bool:
 
     Answers are the same without it. It is missing where Canonry was installed without a working C
     compiler.
+
+    >>> import canonry
+    >>> canonry.is_compiled() in {True, False}
+    True
     """
     return VERSION == _VERSION
 

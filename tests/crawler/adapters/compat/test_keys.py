@@ -193,7 +193,7 @@ def test_what_keys_merge_is_shown_with_examples(told: Callable[..., Result]) -> 
     at = lines.index("Old keys that merge what Canonry keeps apart: 1")
     assert lines[at + 2].split() == ["http://a.example/?b=1&a=2", "http://a.example/?a=2&b=1"]
     assert "Identities that have several old keys: 1" in lines
-    assert re.search(r"no_old_key +1 +own.csv:5: http://a.example/x$", done.stderr, re.MULTILINE)
+    assert re.search(r"no_old_key +1 +own.csv:6: http://a.example/x$", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

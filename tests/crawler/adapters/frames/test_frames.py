@@ -96,5 +96,5 @@ def test_empty_and_foreign_series_of_pandas() -> None:
     assert pd.Series([], dtype=object).canonry.identity().tolist() == []
     assert pd.Series([None, float("nan")], dtype=object).canonry.key().tolist() == [None, None]
     assert pd.Series([b"http://a.example/\xff"]).canonry.identity()[0] == "http://a.example/%FF"
-    with pytest.raises(TypeError, match="a URL has to be str or bytes, not int"):
+    with pytest.raises(TypeError, match="index 0 has to be str or bytes, or None, not int"):
         pd.Series([1]).canonry.key()
