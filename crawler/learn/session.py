@@ -218,13 +218,15 @@ class LearningSession(StoredRules):
         """Return a site, loaded from the store if need be."""
         learning = self._sites.get(name)
         if learning is None:
+            known: list[str] = []
             if self._is_known and self._connection is not None:
                 site = site_records.load(
                     self._connection, name, self._canonicalizer, self._settings
                 )
+                known = site_records.first_pages_of(self._connection, name)
             else:
                 site = LearnedSite(self._settings)
-            walls = None if self._pauses is None else Walls(self._pauses)
+            walls = None if self._pauses is None else Walls(self._pauses, known)
             learning = self._sites[name] = _Learning(site, RequestPolicy(site), walls)
         self._sites.move_to_end(name)
         return learning

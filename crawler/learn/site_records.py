@@ -18,6 +18,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 
 _URLS = 4_000  # of a site that are loaded: the latest
 _MOST_COUNTED = 100_000  # answers of a site
+_FIRST_PAGES = 3
 VERDICTS = (PageVerdict.UNKNOWN, PageVerdict.SAME, PageVerdict.DIFFERENT)  # as stored
 
 
@@ -56,6 +57,17 @@ def load(
     for hop in ledger.open_hops_of(connection, led):
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
     return site
+
+
+def first_pages_of(connection: Connection, name: str) -> list[str]:
+    """Return the URLs of some pages of a site that was loaded.
+
+    Args:
+        connection: in a transaction.
+        name: of the site, without ``www.``.
+    """
+    hosts = [without_port(one) for one in (name, f"www.{name}")]
+    return ledger.first_pages_of(connection, hosts, _FIRST_PAGES)
 
 
 def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> None:

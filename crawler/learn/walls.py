@@ -15,7 +15,7 @@ by itself, and what differs between those for two names repeats the name.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
@@ -93,12 +93,14 @@ class _Wall:
 class Walls:
     """The walls of one site, and what looks like one."""
 
-    def __init__(self, pauses: WallPauses) -> None:
+    def __init__(self, pauses: WallPauses, known: Sequence[str] = ()) -> None:
         """Start without any.
 
         Args:
             pauses: before a wall is asked again.
+            known: URLs of some pages of an earlier run.
         """
+        self._known = list(known)  # those that have not been asked for
         self._pauses = pauses
         self._until = 0.0  # of the pause of the whole host; seconds since 1970
         self.tries = 0  # pauses of the whole host, one after the other
@@ -164,12 +166,15 @@ class Walls:
                 if url in answers:
                     answers[url] = answer
             found.awaited.discard(url)
+            is_known = url not in {*found.missing, *found.again, *found.other}
+            if is_known and answer is not None:
+                self._groups.remember(answer, self._answers)
             if url in found.missing:
                 is_made_up = True
                 if answer is None:
                     self._missing[_folder(url)] = self._answers
             if not found.awaited:
-                self._go_on(found)
+                (self._begin if is_known else self._go_on)(found)
         return is_made_up
 
     def _begin(self, found: Suspects) -> None:
@@ -180,7 +185,10 @@ class Walls:
         if self._run < FEWEST and len(found.paths) < _SCATTERED:
             return
         if self._groups.other_than(found) is None:
-            return  # a site that has always shown one thing may have nothing else
+            # A site that has always shown one thing may have nothing else, unless a page is known.
+            if self._known:
+                self._ask(found, [self._known.pop(0)])
+            return
         own = found.shared - self._groups.elsewhere(found.first.kind)
         if len(found.first.blocks - found.shared) > max(_TOKENS, len(own)):
             return  # they share a teaser, say

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from canonry.canon import redact
-from canonry.storage.http_status import PERMANENT_REDIRECTS
+from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import SAMPLES, URLPair
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
@@ -152,6 +152,25 @@ def answers_of(connection: Connection, names: Sequence[str]) -> Iterator[StoredA
     )
     for url, url_id, digest, blocks in connection.execute(query):
         yield StoredAnswer(url, url_id, bytes(digest), None if blocks is None else bytes(blocks))
+
+
+def first_pages_of(connection: Connection, names: Sequence[str], most: int) -> list[str]:
+    """Return the URLs of pages of hosts that were found first, and that show no wall.
+
+    Args:
+        connection: to a store with the index of `host_urls`.
+        names: of the hosts, without ports.
+        most: how many.
+    """
+    query = (
+        select(urls.c.url)
+        .join_from(urls, pages, pages.c.url_id == urls.c.id)
+        .where(urls.c.host_id.in_(select(hosts.c.id).where(hosts.c.name.in_(names))))
+        .where(urls.c.state == State.FETCHED, urls.c.reason.is_(None), pages.c.status == OK)
+        .order_by(urls.c.id)
+        .limit(most)
+    )
+    return list(connection.scalars(query))
 
 
 def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[PastURL]:

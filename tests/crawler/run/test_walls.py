@@ -168,7 +168,9 @@ def test_walled_urls_are_asked_again_after_a_pause(
     found, rows = crawl(tmp_path, later)
     assert found["held"] == {}
     asked = {path for path in later.asked if real(path) is not None}
-    assert asked == {f"/members/{n}" for n in range(PAGES // 2)}  # also the one that was kept
+    assert asked - {"/"} == {
+        f"/members/{n}" for n in range(PAGES // 2)
+    }  # also the one that was kept
     assert len(rows) == 1 + PAGES + PAGES // 2
     assert all(row["size"] > 300 for row in rows if row["url"] != SEED)  # none is the wall
 
@@ -211,6 +213,17 @@ def test_a_release_asks_for_the_page_that_shows_a_wall(tmp_path: Path, host: lis
     with engine.connect() as connection:
         assert_counts_are_right(connection)
     engine.dispose()
+
+
+def test_a_wall_that_alone_is_asked_again_and_stands_is_held_again(tmp_path: Path) -> None:
+    """The run sees no other page of the site, but the store knows some."""
+    crawl(tmp_path, Site(members_only))
+    CliRunner().invoke(main, ["refused", "release", "wall", *_store(tmp_path)])
+    site = Site(members_only)
+    found, rows = crawl(tmp_path, site)
+    assert found["held"] == {"wall": PAGES // 2 - 1}
+    assert by_folder(rows) == {"": 1, "news": PAGES, "members": 1}
+    assert len([path for path in site.asked if not path.startswith("/members/")]) <= 3  # questions
 
 
 def test_a_recrawl_of_a_wall_that_stands_holds_and_marks_it_again(tmp_path: Path) -> None:
