@@ -43,7 +43,11 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run()
+    except KeyboardInterrupt:  # one more, while the command was ending
+        sys.exit(3)  # as in canonry.crawler.cli.exit_codes
     finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         _drop_unwritten()
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from canonry.crawler.plurals import counted
+
 
 class CSVRecord(NamedTuple):
     """A record that is read."""
@@ -41,7 +43,7 @@ class OpenQuotes:
             OpenQuoteError: naming the first one.
         """
         if self._count:
-            more = f", and so were {self._count - 1:,} more" if self._count > 1 else ""
+            more = f", as {counted(self._count - 1, 'more line')} of this kind" * (self._count > 1)
             raise OpenQuoteError(
                 f"line {self._first:,}: the quote is never closed; the line was read without "
                 f"it{more}"

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from canonry.crawler import named_policies
 from canonry.crawler.adapters.compat.key_comparison import KeyComparison, SharedKeys
 from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, OldKey, map_url
 from canonry.crawler.adapters.compat.own_keys import check_keys, read_keyed
-from canonry.crawler.batch.summary import Summary
+from canonry.crawler.batch.summary import NoURLError, Summary
 from canonry.crawler.cli.dedup.input_options import input_format_of, input_options
 from canonry.crawler.cli.described import (
     described,
@@ -100,7 +100,9 @@ def migrate(
     is truncated, or if no line is a URL.
     """
     if (program is None) == (key_column is None):
-        raise SettingsError("give --from PROGRAM or --key-column NAME|N, which say the old keys")
+        raise SettingsError(
+            "give one of --from PROGRAM and --key-column NAME|N, which say the old keys, not both"
+        )
     found = input_format_of(input_format, column, delimiter)
     found.check()
     sources = inputs.expand(files)
@@ -115,7 +117,7 @@ def migrate(
     rows = _mapped(lines, canonicalizer, summary)
     with KeyComparison.temporary() as keys:
         mapped = 0
-        with ExitStack() as stack:
+        with suppress(NoURLError), ExitStack() as stack:
             if out is not None:
                 target = stack.enter_context(output.atomic(out))
             elif as_json:
@@ -129,6 +131,8 @@ def migrate(
                 keys.add(some)
                 mapped += len(some)
             table.close()
+            if summary.refused and not mapped:
+                raise NoURLError(summary)  # an output of before stays
         _report(summary, mapped, keys, as_json=as_json)
     is_without_urls = bool(summary.refused) and not mapped
     if is_without_urls:

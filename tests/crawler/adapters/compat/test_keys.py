@@ -208,8 +208,8 @@ def test_what_keys_merge_is_shown_with_examples(told: Callable[..., Result]) -> 
         ("words.txt --key-column key", 2, "words.txt is read as lines, which has no columns"),
         ("own.csv words.txt --key-column key", 1, "words.txt: cannot be read"),
         ("- --key-column key", 2, "it is read twice"),
-        ("own.csv", 2, "give --from PROGRAM or --key-column"),
-        ("own.csv --from w3lib --key-column key", 2, "give --from PROGRAM or --key-column"),
+        ("own.csv", 2, "give one of --from PROGRAM and --key-column"),
+        ("own.csv --from w3lib --key-column key", 2, "give one of --from PROGRAM and --key-column"),
         ("own.csv --from w3lib --input cdx --column url", 2, "--column: cdx has none"),
     ],
 )
@@ -218,6 +218,13 @@ def test_what_cannot_be_mapped_is_told(
 ) -> None:
     done = told(words)
     assert (done.exit_code, sentence in done.stderr) == (code, True), done.stderr
+
+
+@pytest.mark.parametrize("words", ["words.txt --from w3lib", "own.jsonl --key-column key"])
+def test_where_no_line_is_a_url_the_output_stays(told: Callable[..., Result], words: str) -> None:
+    Path("good.csv").write_text("of before\n", encoding="utf-8")
+    assert told(f"{words} -o good.csv").exit_code == 1
+    assert Path("good.csv").read_text(encoding="utf-8") == "of before\n"
 
 
 @given(

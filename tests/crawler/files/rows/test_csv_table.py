@@ -152,7 +152,8 @@ def test_a_quote_that_is_never_closed_does_not_fill_the_memory(
     assert urls == [b"a", *[b"http://a.example/"] * 500, b"http://b.example/"]
     assert max(len(block.rows.data) for block in found) < 3000
     assert said == (
-        "line 1: the quote is never closed; the line was read without it, and so were 1 more"
+        "line 1: the quote is never closed; the line was read without it, as 1 more line of this "
+        "kind"
     )
 
 
