@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, case, update
 
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.learned.classes import LEARNED, delete_edges
-from canonry.storage.records import DEEPEST, HOST_BLOCKED, PATTERN_EXCLUDED, Outcome
+from canonry.storage.records import DEEPEST, HOST_BLOCKED, PATTERN_EXCLUDED, UNREAD, Outcome
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.prepared import Prepared
@@ -33,7 +33,10 @@ _OPEN = (
     f"OR state = {State.HELD:d} AND reason IN ({_IN_FLIGHT})) AND id"
 )
 _VALIDATORS = "SELECT url_id, etag, modified FROM pages WHERE url_id"
-_PAGES = f"SELECT url_id, fetched_at FROM pages WHERE status < {FIRST_ERROR} AND url_id"  # noqa: S608 - ours
+_PAGES = (
+    "SELECT url_id, fetched_at FROM pages "  # noqa: S608 - our names
+    f"WHERE status < {FIRST_ERROR} AND links <> {UNREAD} AND url_id"
+)
 _REDIRECTS = "SELECT from_id, last_seen FROM aliases WHERE kind = 'redirect' AND from_id"
 _FAIL = Prepared(
     update(hosts)

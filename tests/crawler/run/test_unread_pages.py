@@ -91,6 +91,20 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     assert sent < 8_000_000  # buffers of both systems
 
 
+def test_what_was_never_read_fails_where_its_server_is_down(tmp_path: Path) -> None:
+    """It is no page of an earlier crawl that stays."""
+
+    async def hang_up(writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    asked: list[str] = []
+    crawl(tmp_path, answer(asked), fetch={"only_types": ["html"]})
+    limits = {"only_types": ["html", "pdf"]}
+    found, _rows = crawl(tmp_path, lambda _head: hang_up, fetch=limits, retries=0)
+    assert (found["held"], found["not_again"]) == ({}, {})
+    assert sum(found["failed"].values()) == 2
+
+
 def test_what_turns_out_too_long_is_an_unread_page_too(tmp_path: Path) -> None:
     chunk = b"10000\r\n" + bytes(1 << 16) + b"\r\n"
     body = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 4 + b"0\r\n\r\n"
