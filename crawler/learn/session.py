@@ -9,6 +9,7 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -218,18 +219,23 @@ class LearningSession(StoredRules):
         """Return a site, loaded from the store if need be."""
         learning = self._sites.get(name)
         if learning is None:
-            known: list[str] = []
             if self._is_known and self._connection is not None:
                 site = site_records.load(
                     self._connection, name, self._canonicalizer, self._settings
                 )
-                known = site_records.first_pages_of(self._connection, name)
             else:
                 site = LearnedSite(self._settings)
+            known = partial(self._first_pages_of, name)
             walls = None if self._pauses is None else Walls(self._pauses, known)
             learning = self._sites[name] = _Learning(site, RequestPolicy(site), walls)
         self._sites.move_to_end(name)
         return learning
+
+    def _first_pages_of(self, name: str) -> list[str]:
+        """Return the URLs of some pages of a site that the store has."""
+        if not self._is_known or self._connection is None:
+            return []
+        return site_records.first_pages_of(self._connection, name)
 
     def learn(
         self, connection: Connection, recorded: Sequence[RecordedOutcome], now: float

@@ -15,7 +15,7 @@ by itself, and what differs between those for two names repeats the name.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
@@ -93,14 +93,15 @@ class _Wall:
 class Walls:
     """The walls of one site, and what looks like one."""
 
-    def __init__(self, pauses: WallPauses, known: Sequence[str] = ()) -> None:
+    def __init__(self, pauses: WallPauses, known: Callable[[], list[str]] = list) -> None:
         """Start without any.
 
         Args:
             pauses: before a wall is asked again.
-            known: URLs of some pages of an earlier run.
+            known: returns URLs of some pages of an earlier run; it is called once, if at all.
         """
-        self._known = list(known)  # those that have not been asked for
+        self._read_known = known
+        self._known: list[str] | None = None  # those that have not been asked for
         self._pauses = pauses
         self._until = 0.0  # of the pause of the whole host; seconds since 1970
         self.tries = 0  # pauses of the whole host, one after the other
@@ -186,6 +187,8 @@ class Walls:
             return
         if self._groups.other_than(found) is None:
             # A site that has always shown one thing may have nothing else, unless a page is known.
+            if self._known is None:
+                self._known = self._read_known()
             if self._known:
                 self._ask(found, [self._known.pop(0)])
             return
