@@ -53,14 +53,10 @@ def crawl(
     Raises:
         SettingsError, PolicyError, StoreError: as `canonry.crawler.run.wiring.crawl` does.
     """
+    plan = _Plan(tuple(seeds), store, settings, tuple(listed), dict(options))
     if settings.crawl.workers == 1:
-        watch = _watching(update)
-        run = wiring.crawl(
-            seeds, store, settings, listed=listed, options=options, notify=notify, watch=watch
-        )
-        return asyncio.run(run)
-    plan = _Plan(tuple(seeds), store, settings, tuple(listed), dict(options), time.time())
-    return _Workers(plan, notify, update).run()
+        return plan.crawl(notify, _watching(update))
+    return _Workers(plan._replace(began=time.time()), notify, update).run()
 
 
 def _watching(update: Callable[[Progress], None]) -> Callable[[Crawl], asyncio.Task[None]]:
@@ -85,7 +81,23 @@ class _Plan(NamedTuple):
     settings: Settings
     listed: tuple[ListedSeed, ...]
     options: dict[str, Any]
-    began: float
+    began: float | None = None  # for all workers; seconds since 1970
+
+    def crawl(
+        self, notify: Callable[[str], None], watch: Callable[[Crawl], object]
+    ) -> wiring.CrawlResult:
+        """Do it in this process."""
+        run = wiring.crawl(
+            self.seeds,
+            self.store,
+            self.settings,
+            listed=self.listed,
+            options=self.options,
+            began=self.began,
+            notify=notify,
+            watch=watch,
+        )
+        return asyncio.run(run)
 
 
 class _Workers:
@@ -198,18 +210,7 @@ def _work(plan: _Plan, pipe: Connection) -> None:
         return _watching(send)(run)
 
     try:
-        seeds, store, settings, listed, options, began = plan
-        run = wiring.crawl(
-            seeds,
-            store,
-            settings,
-            listed=listed,
-            options=options,
-            began=began,
-            notify=notify,
-            watch=watch,
-        )
-        result = asyncio.run(run)
+        result = plan.crawl(notify, watch)
     except Exception as error:  # noqa: BLE001 - the first process raises it
         with suppress(OSError):
             pipe.send(error)
