@@ -6,10 +6,10 @@ import click
 from msgspec.structs import replace
 
 from canonry.crawler.cli.crawl.kept_options import (
-    Kept,
     by_name,
     by_parameter,
     kept_options,
+    tell_what_is_kept,
 )
 from canonry.crawler.cli.crawl.scope_command import (
     config_option,
@@ -32,7 +32,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import bodies, workers
-from canonry.crawler.run.job.resumption import Resumed, resumed, without_secrets
+from canonry.crawler.run.job.resumption import resumed, without_secrets
 from canonry.crawler.settings import Settings, is_given, load, sources
 from canonry.crawler.web import listening, serving
 from canonry.crawler.web.panel import LiveCrawl
@@ -238,7 +238,7 @@ def crawl(
     flags |= by_parameter(kept.values)
     config = flags.pop("config", config)
     if before is not None:
-        _tell_what_is_kept(before, kept, is_limited="max-pages" in options)
+        tell_what_is_kept(before, kept, is_limited="max-pages" in options)
     settings = _settings_of(store, config, flags)
     read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
     read.append(settings.fetch.identity)
@@ -322,28 +322,6 @@ def _settings_of(store: str, config: str | None, flags: dict[str, Any]) -> Setti
     return (
         settings if is_given(config, given, "crawl.policy") else _under_policy_of(store, settings)
     )
-
-
-def _tell_what_is_kept(before: Resumed, kept: Kept, *, is_limited: bool) -> None:
-    """Say what a crawl has of the one that it resumes, and what it lacks."""
-    if before.seeds or before.listed:
-        first = before.seeds[0] if before.seeds else before.listed[0].text
-        others = len(before.seeds) + len(before.listed) - 1
-        more = f" and {counted(others, 'more seed')}" if others else ""
-        render.notify(f"Resuming the crawl of {first}{more}.")
-    if kept.words:
-        render.notify(
-            f"As in the crawl that this one resumes: {kept.words}. Options given now replace "
-            "these; --forget-options drops them all."
-        )
-    if before.reached is not None and not is_limited:
-        render.notify(f"--max-pages {before.reached} was reached, so this crawl goes on without.")
-    if kept.lost:
-        names = ", ".join(f"--{name}" for name in kept.lost)
-        render.notify(
-            f"canonry: a store has no secrets, so these options of then are not kept: {names}; "
-            "give again what the crawl needs"
-        )
 
 
 def _under_policy_of(store: str, settings: Settings) -> Settings:

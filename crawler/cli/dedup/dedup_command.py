@@ -11,7 +11,7 @@ from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.batch.summary import NoURLError
-from canonry.crawler.cli.dedup.input_options import input_format_of, input_options
+from canonry.crawler.cli.dedup.input_options import COLUMN_ADVICE, input_format_of, input_options
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -192,10 +192,7 @@ def dedup(
             summary, is_without_urls = error.summary, True
     seconds = round(time.monotonic() - start, 3)
     if is_without_urls:
-        render.notify(
-            "canonry: no line is a URL, so no output was written; if they are rows of a table, "
-            "--column NAME|N says where its URLs are"
-        )
+        render.notify(f"canonry: no line is a URL, so no output was written; {COLUMN_ADVICE}")
     if as_json:
         counts = msgspec.to_builtins(summary)
         del counts["merged_samples"]

@@ -7,6 +7,7 @@ import click
 
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 
+COLUMN_ADVICE = "if they are rows of a table, --column NAME|N says where its URLs are"
 _TAB = "\t"
 _OPTIONS = (
     click.option(

@@ -15,7 +15,7 @@ from canonry.crawler.adapters.compat.key_comparison import KeyComparison, Shared
 from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, OldKey, map_url
 from canonry.crawler.adapters.compat.own_keys import check_keys, read_keyed
 from canonry.crawler.batch.summary import NoURLError, Summary
-from canonry.crawler.cli.dedup.input_options import input_format_of, input_options
+from canonry.crawler.cli.dedup.input_options import COLUMN_ADVICE, input_format_of, input_options
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -131,14 +131,12 @@ def migrate(
                 keys.add(some)
                 mapped += len(some)
             table.close()
-            if summary.refused and not mapped:
+            if is_without_urls := bool(summary.refused) and not mapped:
                 raise NoURLError(summary)  # an output of before stays
         _report(summary, mapped, keys, as_json=as_json)
-    is_without_urls = bool(summary.refused) and not mapped
     if is_without_urls:
-        advice = "if they are rows of a table, --column NAME|N says where its URLs are"
         wanted = "a URL" if key_column is None else "a URL with an old key"
-        render.notify(f"canonry: no line is {wanted}; {advice}")
+        render.notify(f"canonry: no line is {wanted}; {COLUMN_ADVICE}")
     return FAILED if summary.cut or is_without_urls else 0
 
 

@@ -37,9 +37,7 @@ class ExportedURL(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     state: str  # queued, fetched, redirected, failed or held
-    reason: (
-        str | None
-    )  # why it is held, has failed, or waits; of a page: wall, or why it was not read
+    reason: str | None  # why it is held, failed or waits; of a page: wall, or not fetched again
     depth: int  # links from a seed, not counting redirects
     attempts: int  # fetches that failed so far
     found_at: Moment
@@ -157,9 +155,7 @@ class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str  # as read
     same_as: str  # the line that it duplicates, or itself
-    rules: (
-        str  # first, repeated, seen, "refused:" and why it is invalid, or the rules that merged it
-    )
+    rules: str  # first, repeated, seen, "refused:" and the reason, or the rules that merged it
 
 
 class GroupedSpelling(msgspec.Struct, frozen=True, kw_only=True):
