@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
+from canonry.canon.learned import FAMILIES, RuleState, find_circle, site_in
 from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn import site_records, wall_effects
 from canonry.crawler.learn.decision import decide
@@ -23,6 +23,7 @@ from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import Probe, RequestPolicy
+from canonry.crawler.learn.rule_reports import RuleReports
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
@@ -30,18 +31,16 @@ from canonry.crawler.learn.suspects import AnsweredPage
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.wall_effects import WallEffects
 from canonry.crawler.learn.walls import WallPauses, Walls
-from canonry.crawler.plurals import agreement, counted
+from canonry.crawler.plurals import counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 
 _MOST_BYTES = 200_000_000  # approximate memory for all sites
-_AGAIN = "again"  # it was reported that a rule has a state once more
 _R = TypeVar("_R")
 
 
@@ -101,31 +100,6 @@ def surviving_learning(
         trace = "".join(traceback.format_exception(error)).rstrip()
         notify(f"{told}; please report this:\n{trace}")
         return record()
-
-
-class RuleReports:
-    """What is reported of rules in a run: each state once, and once that a rule comes and goes."""
-
-    def __init__(self) -> None:
-        """Start with nothing reported."""
-        self._states: dict[str, set[str]] = {}  # by the ids of rules
-
-    def sentence(self, rule: TrackedRule, before: RuleState) -> str | None:
-        """Return what to report of a rule whose state has changed; None if it was reported."""
-        states = self._states.setdefault(rule.id, set())
-        is_again, is_known = rule.state in states, _AGAIN in states
-        states |= {rule.state, _AGAIN} if is_again else {rule.state}
-        if not is_again:
-            return (
-                f"rule {rule.id} is {rule.state} (was {before}): "
-                f"{describe(rule.rewrite)}; {agreement(rule.agree, rule.disagree)}"
-            )
-        if is_known:
-            return None
-        return (
-            f"rule {rule.id} is {rule.state} again (was {before}); further changes of it are not "
-            f"reported in this run ('canonry rules show {rule.id}')"
-        )
 
 
 class LearningSession(StoredRules):
