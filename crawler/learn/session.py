@@ -5,6 +5,7 @@ saved and applied to the known URLs of their hosts, in the same transaction. If 
 killed before the end, the store stays as it was.
 """
 
+import math
 import time
 import traceback
 from collections import OrderedDict
@@ -111,6 +112,7 @@ class LearningSession(StoredRules):
         notify: Callable[[str], None],
         settings: LearningSettings | None = None,
         pauses: WallPauses | None = None,
+        began: float = math.inf,
     ) -> None:
         """Start without rules; the first transaction loads those of the store.
 
@@ -119,8 +121,10 @@ class LearningSession(StoredRules):
             notify: receives sentences for people.
             settings: of learning; None for the defaults.
             pauses: of hosts that a wall hides; None looks for no walls.
+            began: when this run did, in all of its processes; seconds since 1970.
         """
         self._pauses = pauses
+        self._began = began
         super().__init__(canonicalizer)
         self._notify = notify
         self._settings = settings
@@ -206,10 +210,10 @@ class LearningSession(StoredRules):
         return learning
 
     def _first_pages_of(self, name: str) -> list[str]:
-        """Return the URLs of some pages of a site that the store has."""
+        """Return the URLs of some pages of a site that an earlier run has fetched."""
         if not self._is_known or self._connection is None:
             return []
-        return site_records.first_pages_of(self._connection, name)
+        return site_records.first_pages_of(self._connection, name, self._began)
 
     def learn(
         self, connection: Connection, recorded: Sequence[RecordedOutcome], now: float

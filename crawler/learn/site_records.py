@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, without_port
-from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence, tally
+from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.crawler.settings.learning_settings import LearningSettings
@@ -59,15 +59,16 @@ def load(
     return site
 
 
-def first_pages_of(connection: Connection, name: str) -> list[str]:
+def first_pages_of(connection: Connection, name: str, until: float) -> list[str]:
     """Return the URLs of some pages of a site that was loaded.
 
     Args:
         connection: in a transaction.
         name: of the site, without ``www.``.
+        until: those fetched before this time; seconds since 1970.
     """
     hosts = [without_port(one) for one in (name, f"www.{name}")]
-    return ledger.first_pages_of(connection, hosts, _FIRST_PAGES)
+    return ledger.first_pages_of(connection, hosts, until, _FIRST_PAGES)
 
 
 def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> None:
@@ -99,10 +100,10 @@ def evidence_of(
     }
     for pair in ledger.pairs_of(connection, evidence_by_id):
         judged = JudgedPair(pair.class_url, VERDICTS[pair.verdict], pair.source, pair.answers)
-        evidence_by_id[pair.rule_id].pairs[pair.first, pair.second] = judged
+        evidence_by_id[pair.rule_id].restore((pair.first, pair.second), judged)
     for rule in stored:
         evidence = evidence_by_id[rule.id]
-        counts = tally(evidence.pairs.values())
+        counts = evidence.tally
         same = max(0, rule.agree - counts.same)
         evidence.given = ClassTally(
             same,

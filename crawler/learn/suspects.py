@@ -3,7 +3,7 @@
 Each group of them is found by some of this text, so a page costs as much on a site of any size.
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +17,7 @@ Blocks = frozenset[TextBlock]
 FEWEST = 3  # unlike paths
 SIZES = 128  # bytes by which the bodies of one wall differ at most, with their tokens and names
 _FEW = 64  # blocks
+_NEVER = 1 << 62
 _SUSPECTED = 128  # groups of suspects of a site that are watched at once
 # Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
 SMALLEST, _LARGEST = 8 * 3, 8 * 256
@@ -58,6 +59,7 @@ class Suspects:
     again: dict[str, AnsweredPage | None] = field(default_factory=dict)
     other: dict[str, AnsweredPage | None] = field(default_factory=dict)
     awaited: set[str] = field(default_factory=set)
+    before: AnsweredPage | None = None  # the page in `other`, as it was known
 
     @property
     def shared(self) -> Blocks:
@@ -93,7 +95,9 @@ class SuspectGroups:
         self._suspects: OrderedDict[int, Suspects] = OrderedDict()  # the latest at the end
         self._marked: dict[tuple[int, TextBlock], Suspects] = {}  # by kind and some of their text
         self._texts: dict[int, Blocks] = {}  # what `elsewhere` has found
-        self._others: deque[AnsweredPage] = deque(maxlen=_OTHERS)  # of many kinds
+        self._first: list[AnsweredPage] = []  # the first pages of the first kind
+        self._frame: Blocks = frozenset()  # text of its pages, as long as there is no other kind
+        self._others: OrderedDict[int, AnsweredPage] = OrderedDict()  # one of each kind
 
     def of_kind(self, kind: int) -> Iterator[Suspects]:
         """Yield the groups of a kind."""
@@ -102,9 +106,31 @@ class SuspectGroups:
     def remember(self, answer: AnsweredPage, number: int) -> None:
         """Keep some pages of many kinds, to know the frame of the site; of late ones, a few."""
         is_turn = len(self._others) < _OTHERS or number % _EVERY == 0
-        if is_turn and all(one.kind != answer.kind for one in self._others):
-            self._others.append(answer)
+        if is_turn and answer.kind not in self._others:
+            self._others[answer.kind] = answer
+            if len(self._others) > _OTHERS:
+                self._others.popitem(last=False)
             self._texts.clear()
+        if len(self._first) < FEWEST and all(one.kind == answer.kind for one in self._first):
+            self._first.append(answer)
+            if len(self._first) == FEWEST:
+                self._note_frame()
+
+    def _note_frame(self) -> None:
+        """Note what the first pages have in common, if each has text of its own besides."""
+        every = [one.blocks for one in self._first]
+        common = every[0].intersection(*every)
+        if all(blocks > common for blocks in every):
+            self._frame = common
+            self._texts.clear()
+
+    def are_of_template(self, found: Suspects) -> None:
+        """Ask no more about suspects, which are pages of a template."""
+        found.ask_at = _NEVER
+        if found.first.kind == self._first[0].kind:
+            self._frame |= found.shared
+            self._texts.clear()
+            self.drop(found)
 
     def group_of(self, answer: AnsweredPage) -> Suspects | None:
         """Return the group that shares some text of its own with a page; add it where it is new.
@@ -141,17 +167,25 @@ class SuspectGroups:
                 del self._marked[mark]
 
     def other_than(self, found: Suspects) -> AnsweredPage | None:
-        """Return a page of another kind; None if there was none."""
+        """Return a page of another kind, or with other text if there is one kind; None if none."""
         kind = found.first.kind
-        return next((one for one in reversed(self._others) if one.kind != kind), None)
+        if (
+            other := next((one for one in reversed(self._others) if one != kind), None)
+        ) is not None:
+            return self._others[other]
+        own = found.shared - self.elsewhere(kind)
+        is_other = bool(self._frame) and own.isdisjoint(self._first[0].blocks)
+        return self._first[0] if is_other else None
 
     def elsewhere(self, kind: int) -> Blocks:
-        """Return the text of some pages that are not of a kind."""
-        if all(one.kind != kind for one in self._others):
+        """Return the text of some pages that are not of a kind; the frame, if there is only one."""
+        if kind not in self._others:
             kind = 0  # the same text for all such kinds
         if (found := self._texts.get(kind)) is None:
-            others = [one.blocks for one in self._others if one.kind != kind]
-            found = self._texts[kind] = frozenset[TextBlock]().union(*others)
+            others = [other.blocks for one, other in self._others.items() if one != kind]
+            found = self._texts[kind] = (
+                frozenset[TextBlock]().union(*others) if others else self._frame
+            )
         return found
 
 

@@ -36,7 +36,6 @@ from canonry.crawler.learn.text.text_blocks import place_of
 
 _GROWTH = 4  # times as many unlike paths, before further questions
 _SCATTERED = 6  # unlike paths, if other pages came between them
-_NEVER = 1 << 62
 _ENOUGH = 10  # unlike names with one content, where names that do not exist have none
 _STANDING = 8  # walls of a site
 _MOST_HELD = 100_000  # URLs of a wall that are asked again as soon as it is gone
@@ -208,7 +207,7 @@ class Walls:
         """Ask the further questions that the answers raise, or decide."""
         is_page = any(found.missing.values())
         if not is_page and self._is_template(found):
-            found.ask_at = _NEVER
+            self._groups.are_of_template(found)
             return
         further: list[str] = []
         if is_page and len(found.missing) == 1:
@@ -217,7 +216,7 @@ class Walls:
         if (is_page or not found.missing or len(found.paths) >= _ENOUGH) and not found.other:
             other = self._groups.other_than(found)
             if other is not None:
-                found.other = {other.url: None}
+                found.before, found.other = other, {other.url: None}
                 further.append(other.url)
         if further:
             self._ask(found, further)
@@ -242,7 +241,7 @@ class Walls:
             self._news.append(WallNews(again=tuple(one.url_id for one in found.kept)))
             return
         wall = self._of_missing(found) or self._of_many(found)
-        if wall is None:
+        if wall is None or not self._can_tell(found):
             self._begin(found)
             return
         self._walls = [*self._walls, wall][-_STANDING:]
@@ -251,6 +250,18 @@ class Walls:
         for group in alike:
             if wall.is_met(group.first):
                 self._groups.drop(group)
+
+    def _can_tell(self, found: Suspects) -> bool:
+        """Return True if pages of another kind are known, or one that has lost its text.
+
+        A server that answers all names with pages of one kind may have nothing else.
+        """
+        before = found.before
+        if before is None or before.kind != found.first.kind:
+            return True
+        own = before.blocks - self._groups.elsewhere(before.kind)
+        now = found.other.get(before.url)
+        return bool(own) and now is not None and own.isdisjoint(now.blocks)
 
     @staticmethod
     def _is_template(found: Suspects) -> bool:

@@ -171,7 +171,8 @@ async def _crawl(
     loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS))
     worker = own_name()
     with ExitStack() as stack:
-        opened = _open(stack, store_url, canonicalizer, settings, worker, notify)
+        since = time.time() if began is None else began
+        opened = _open(stack, store_url, canonicalizer, settings, worker, since, notify)
         store = opened.store
         store.budgets_of = url_filter.budgets_of
         store.host_budget = url_filter.host_budget
@@ -208,6 +209,7 @@ def _open(
     canonicalizer: Canonicalizer,
     settings: Settings,
     worker: str,
+    began: float,
     notify: Callable[[str], None],
 ) -> _Resources:
     """Open what a run reads and writes; the stack closes it."""
@@ -231,6 +233,7 @@ def _open(
             WallPauses(settings.fetch.retry_wait, settings.fetch.retries)
             if settings.traps.walls
             else None,
+            began,
         )
     return _Resources(store, writer, session, log, archive, notify)
 

@@ -154,12 +154,15 @@ def answers_of(connection: Connection, names: Sequence[str]) -> Iterator[StoredA
         yield StoredAnswer(url, url_id, bytes(digest), None if blocks is None else bytes(blocks))
 
 
-def first_pages_of(connection: Connection, names: Sequence[str], most: int) -> list[str]:
+def first_pages_of(
+    connection: Connection, names: Sequence[str], until: float, most: int
+) -> list[str]:
     """Return the URLs of pages of hosts that were found first, and that show no wall.
 
     Args:
         connection: to a store with the index of `host_urls`.
         names: of the hosts, without ports.
+        until: those fetched before this time; seconds since 1970.
         most: how many.
     """
     query = (
@@ -167,6 +170,7 @@ def first_pages_of(connection: Connection, names: Sequence[str], most: int) -> l
         .join_from(urls, pages, pages.c.url_id == urls.c.id)
         .where(urls.c.host_id.in_(select(hosts.c.id).where(hosts.c.name.in_(names))))
         .where(urls.c.state == State.FETCHED, urls.c.reason.is_(None), pages.c.status == OK)
+        .where(pages.c.fetched_at < until)
         .order_by(urls.c.id)
         .limit(most)
     )

@@ -127,6 +127,31 @@ def test_a_site_that_has_always_shown_one_thing_is_crawled(tmp_path: Path) -> No
     assert not [path for path in site.asked if path != "/" and real(path) is None]
 
 
+def test_only_pages_of_an_earlier_run_are_asked_again_for_what_is_known(tmp_path: Path) -> None:
+    """A store that has pages of another host says nothing about a host that is new."""
+    crawl(tmp_path, Site(lambda _path, _n: "<p>Nothing else</p>"), seeds=["http://other.example/"])
+    site = Site(lambda path, _n: f"<p>You asked for {path}</p>{real('/')}")
+    crawl(tmp_path, site)
+    assert Counter(site.asked).most_common(1) == [("/", 1)]
+
+
+@pytest.mark.parametrize("number", [60, 20])
+def test_a_wall_with_the_elements_of_each_page_is_found(tmp_path: Path, number: int) -> None:
+    """Good pages of a title and a paragraph, and then one such page for every URL."""
+
+    def walls(path: str, n: int) -> str | None:
+        if n > number:
+            return "<title>Denied</title><p>Your requests were blocked.</p><a href='/'>Home</a>"
+        text = f"<title>About {path}</title><p>All there is to say of {path}.</p>"
+        return text + (real("/") if path == "/" else "<a href='/'>/</a>") if real(path) else None
+
+    site = Site(walls)
+    found, rows = crawl(tmp_path, site, retry_wait=0.02, delay=0.005)
+    assert found["held"]["host-blocked"] > 0
+    assert len(rows) <= number
+    assert len(site.asked) < number + 45  # it is not crawled to its end
+
+
 @pytest.mark.parametrize("status", [200, 404])
 def test_a_section_behind_a_form_is_held(tmp_path: Path, status: int) -> None:
     """Whether names that do not exist get the form as well, or 404."""
