@@ -15,8 +15,8 @@ from canonry.crawler.learn.evidence import (
     NAMES_FOR_A_CLASS,
     ClassTally,
     JudgedPair,
+    PairTally,
     RuleEvidence,
-    tally,
 )
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.infer import as_read, opposite, sections_of
@@ -26,7 +26,8 @@ from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 WITH_VALUES = _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 
-_Groups: TypeAlias = dict[Rewrite, dict[URLPair, JudgedPair]]  # pairs, by the rule for their group
+_Pairs: TypeAlias = dict[URLPair, JudgedPair]
+_Groups: TypeAlias = dict[Rewrite, _Pairs]  # pairs, by the rule for their group
 
 
 def needed_for(rewrite: Rewrite, settings: LearningSettings) -> Needed:
@@ -49,10 +50,12 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
         The rules whose state changes, with the state before.
     """
     for whole in list(site.rules.values()):
-        if not whole.is_undecided:
-            continue
-        whole.is_undecided = False
-        for rule in (whole, *_parts_of(site, whole)):
+        fresh, whole.fresh = whole.fresh, {}
+        changed = list(_known_parts_of(site, whole.rewrite, fresh)) if fresh else []
+        if whole.is_undecided:
+            whole.is_undecided = False
+            changed += [whole, *_parts_of(site, whole)]
+        for rule in changed:
             before = rule.state
             rule.state = _next_state(site, rule)
             if rule.state != before:
@@ -152,7 +155,7 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     counts, rewrite = whole.tally, whole.rewrite
     least = needed_for(rewrite, site.settings).own_word
     if rewrite.family == _BESIDE and counts.different and counts.same >= least:
-        for groups in _beside_values(whole):
+        for groups in _beside_values(rewrite, whole.pairs):
             yield from _rules_by(site, _where_it_holds(groups, least))
     if rewrite.below != "/" or rewrite.family == "host-alias" or whole.state == "active":
         return
@@ -160,12 +163,27 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     if alike + counts.names / NAMES_FOR_A_CLASS < least:
         return  # no part can have enough
     if counts.different:
-        yield from _rules_by(site, _where_it_holds(_by_section(whole)))
+        yield from _rules_by(site, _where_it_holds(_by_section(rewrite, whole.pairs)))
     if counts.different and rewrite.family == _DROPS:
-        yield from _rules_by(site, _where_it_holds(_by_value(whole)))
+        yield from _rules_by(site, _where_it_holds(_by_value(rewrite, whole.pairs)))
     limits = site.settings.decision
-    if rewrite.family == _DROPS and rewrite.old not in limits.selecting:
-        yield from _rules_by(site, _by_page(whole, limits.names_of_page))
+    may_be = rewrite.family == _DROPS and rewrite.old not in limits.selecting
+    if may_be and counts.names >= limits.names_of_page:
+        pages = _by_page(rewrite, whole.pairs).items()
+        enough = {page: found for page, found in pages if _same(found) >= limits.names_of_page}
+        yield from _rules_by(site, enough)
+
+
+def _known_parts_of(site: LearnedSite, whole: Rewrite, fresh: _Pairs) -> Iterator[RuleEvidence]:
+    """Yield the rules for parts that new evidence for the whole is about."""
+    every = [] if whole.below != "/" else [_by_section(whole, fresh)]
+    if whole.family == _DROPS:
+        every += [_by_value(whole, fresh), _by_page(whole, fresh)]
+    elif whole.family == _BESIDE:
+        every += _beside_values(whole, fresh)
+    for groups in every:
+        known = {rewrite: pairs for rewrite, pairs in groups.items() if rewrite in site.rules}
+        yield from _rules_by(site, known)
 
 
 def _where_it_holds(groups: _Groups, least: int = 0) -> _Groups:
@@ -173,7 +191,7 @@ def _where_it_holds(groups: _Groups, least: int = 0) -> _Groups:
 
     There are none if exceptions are everywhere: then a part without one proves nothing.
     """
-    tallies = {rewrite: tally(pairs.values()) for rewrite, pairs in groups.items()}
+    tallies = {rewrite: PairTally(pairs.values()).counts for rewrite, pairs in groups.items()}
     bad = [counts for counts in tallies.values() if counts.different]
     doubts = sum(counts.different + counts.unknown for counts in bad)
     is_true = doubts > sum(counts.same for counts in bad)
@@ -192,14 +210,14 @@ def _rules_by(site: LearnedSite, groups: _Groups) -> Iterator[RuleEvidence]:
         yield rule
 
 
-def _by_section(whole: RuleEvidence) -> _Groups:
+def _by_section(whole: Rewrite, evidence: _Pairs) -> _Groups:
     """Return rules for the sections of a site."""
     groups: _Groups = {}
-    for urls, pair in whole.pairs.items():
+    for urls, pair in evidence.items():
         for section in sections_of(Parts.of(pair.key).path):
             if section != "/":  # the rewritten URL is in it
-                rewrite = _in_section(whole.rewrite, section)
-                if rewrite != whole.rewrite:
+                rewrite = _in_section(whole, section)
+                if rewrite != whole:
                     groups.setdefault(rewrite, {})[urls] = pair
     return groups
 
@@ -213,30 +231,30 @@ def _in_section(rewrite: Rewrite, section: str) -> Rewrite:
     return replace(rewrite, old=rewrite.old + section[len(rewrite.new) :], new=section)
 
 
-def _by_value(whole: RuleEvidence) -> _Groups:
+def _by_value(whole: Rewrite, evidence: _Pairs) -> _Groups:
     """Return rules for default values, which select what no parameter does, such as ``page=1``."""
     groups: _Groups = {}
-    name = whole.rewrite.old
-    for urls, pair in whole.pairs.items():
+    name = whole.old
+    for urls, pair in evidence.items():
         here, there = (_fields_of(as_read(Parts.of(url)), name) for url in urls)
         field = here[0] | there[0]
         if len(field) == 1 and len(here[0]) + len(there[0]) == 1 and here[1] == there[1]:
             beside = tuple(sorted(here[1]))
             rewrite = replace(
-                whole.rewrite, family="parameter-default", old=next(iter(field)), beside=beside
+                whole, family="parameter-default", old=next(iter(field)), beside=beside
             )
             groups.setdefault(rewrite, {})[urls] = pair
     return groups
 
 
-def _beside_values(whole: RuleEvidence) -> Iterator[_Groups]:
+def _beside_values(whole: Rewrite, evidence: _Pairs) -> Iterator[_Groups]:
     """Yield rules for each value of the other parameters, such as ``action=history``."""
-    beside = whole.rewrite.beside
+    beside = whole.beside
     if "=" in "".join(beside):  # the rule already names a value
         return
     queries = [
         (dict(zip(query.names(text), query.fields(text), strict=True)), urls, pair)
-        for urls, pair in whole.pairs.items()
+        for urls, pair in evidence.items()
         if (text := Parts.of(pair.key).query)
     ]
     for place, name in enumerate(beside):
@@ -244,7 +262,7 @@ def _beside_values(whole: RuleEvidence) -> Iterator[_Groups]:
         for fields, urls, pair in queries:
             if name in fields:
                 named = (*beside[:place], fields[name], *beside[place + 1 :])
-                groups.setdefault(replace(whole.rewrite, beside=named), {})[urls] = pair
+                groups.setdefault(replace(whole, beside=named), {})[urls] = pair
         yield groups
 
 
@@ -255,18 +273,16 @@ def _fields_of(parts: Parts, name: str) -> tuple[set[str], set[str]]:
     return own, {query.name(field) for field in fields} - {name}
 
 
-def _by_page(whole: RuleEvidence, least: int) -> _Groups:
-    """Return rules for single pages that have at least this many equivalent URLs."""
-    if whole.tally.names < least:
-        return {}
-    groups: dict[str, dict[URLPair, JudgedPair]] = {}
-    for urls, pair in whole.pairs.items():
-        groups.setdefault(pair.key, {})[urls] = pair
-    pairs_by_rewrite = {}
-    for key, pairs in groups.items():
-        same = sum(pair.verdict is PageVerdict.SAME for pair in pairs.values())
-        if same >= least:
-            parts = Parts.of(key)
-            page = parts.path + (f"?{parts.query}" if parts.query else "")
-            pairs_by_rewrite[replace(whole.rewrite, family="parameter-of-page", new=page)] = pairs
-    return pairs_by_rewrite
+def _by_page(whole: Rewrite, evidence: _Pairs) -> _Groups:
+    """Return rules for single pages."""
+    groups: _Groups = {}
+    for urls, pair in evidence.items():
+        parts = Parts.of(pair.key)
+        page = parts.path + (f"?{parts.query}" if parts.query else "")
+        rewrite = replace(whole, family="parameter-of-page", new=page)
+        groups.setdefault(rewrite, {})[urls] = pair
+    return groups
+
+
+def _same(pairs: _Pairs) -> int:
+    return sum(pair.verdict is PageVerdict.SAME for pair in pairs.values())

@@ -1,7 +1,6 @@
 """Evidence for a rule: pairs of URLs and their verdicts, counted by classes. Pure."""
 
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,7 +9,8 @@ from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageComparison, 
 from canonry.storage.learned.ledger import CONTENT, MINED, OWN_WORD
 from canonry.storage.learned.tracked_rule import URLPair
 
-_MOST_PAIRS = 200  # kept for a rule; beyond these, only pairs that differ are added
+# Kept for a rule; beyond these, only pairs that differ are added, and none of a rule that has lost.
+_MOST_PAIRS = 200
 _REFUTES = 0.3  # if this much of the pages' own text differs, the site's own word is ignored
 _DOUBTED = 0.1  # different classes per same class; a candidate with more is given up
 NAMES_FOR_A_CLASS = 4  # this many further URLs of a page count as one more page
@@ -59,29 +59,78 @@ class ClassTally(NamedTuple):
     in_part: int = 0  # of the different ones: some of their pairs are the same
 
 
-def tally(pairs: Collection[JudgedPair]) -> ClassTally:
-    """Count pairs by classes: a class with one pair that differs is different."""
-    names = Counter(pair.key for pair in pairs if pair.verdict is PageVerdict.SAME)
-    different = {pair.key for pair in pairs if pair.verdict is PageVerdict.DIFFERENT}
-    refuted = {p.key for p in pairs if p.verdict is PageVerdict.DIFFERENT and p.is_final}
-    by_own_word = {pair.key for pair in pairs if pair.verdict is PageVerdict.SAME and pair.own_word}
-    crawled = {p.key for p in pairs if p.verdict is PageVerdict.SAME and p.source != MINED}
-    same = names.keys() - different
-    unknown = {pair.key for pair in pairs} - different - same
-    undecidable = {pair.key for pair in pairs if pair.is_asked} & unknown
-    return ClassTally(
-        len(same),
-        len(different),
-        len(refuted),
-        len(unknown),
-        len(undecidable),
-        len(by_own_word & same),
-        sum(names[key] - 1 for key in same),
-        len(same - crawled),
-        len(names.keys() & different),
-    )
+class PairTally:
+    """Counts pairs by classes while they change: a class with one pair that differs is different.
+
+    Attributes:
+        counts: of the classes, at any time.
+    """
+
+    def __init__(self, pairs: Iterable[JudgedPair] = ()) -> None:
+        """Count some pairs."""
+        self.counts = ClassTally()
+        self._classes: dict[str, _PairsOfClass] = {}  # by their key
+        for pair in pairs:
+            self.add(pair)
+
+    def add(self, pair: JudgedPair, number: int = 1) -> None:
+        """Count a pair, in the same time however many there are.
+
+        Args:
+            pair: to count.
+            number: -1 to take it out again.
+        """
+        found = self._classes.get(pair.key, _NO_PAIRS)
+        is_same = number * (pair.verdict is PageVerdict.SAME)
+        is_different = number * (pair.verdict is PageVerdict.DIFFERENT)
+        changed = _PairsOfClass(
+            found.all + number,
+            found.same + is_same,
+            found.different + is_different,
+            found.final + is_different * pair.is_final,
+            found.own_word + is_same * pair.own_word,
+            found.crawled + is_same * (pair.source != MINED),
+            found.asked + number * pair.is_asked,
+        )
+        if changed.all:
+            self._classes[pair.key] = changed
+        else:
+            del self._classes[pair.key]
+        if found.counts != changed.counts:
+            each = zip(self.counts, found.counts, changed.counts, strict=True)
+            self.counts = ClassTally(*(count - before + after for count, before, after in each))
 
 
+class _PairsOfClass(NamedTuple):
+    """How many pairs of one class there are, and what they say."""
+
+    all: int = 0
+    same: int = 0
+    different: int = 0
+    final: int = 0  # of the different ones
+    own_word: int = 0  # of the same ones
+    crawled: int = 0  # of the same ones
+    asked: int = 0
+
+    @property
+    def counts(self) -> ClassTally:
+        """What the class adds to a tally."""
+        is_same = self.same > 0 and not self.different
+        is_unknown = self.all > 0 and not (self.same or self.different)
+        return ClassTally(
+            int(is_same),
+            int(self.different > 0),
+            int(self.final > 0),
+            int(is_unknown),
+            int(is_unknown and self.asked > 0),
+            int(is_same and self.own_word > 0),
+            self.same - 1 if is_same else 0,
+            int(is_same and not self.crawled),
+            int(self.same > 0 and self.different > 0),
+        )
+
+
+_NO_PAIRS = _PairsOfClass()
 _NONE = ClassTally()
 
 
@@ -101,25 +150,30 @@ class RuleEvidence:
     extra: int = 0  # learning requests while it was active
     is_widespread: bool = False  # it holds for most pages of the site
     is_undecided: bool = True  # there is new evidence since the last decision
+    fresh: dict[URLPair, JudgedPair] = field(default_factory=dict)  # for the rules of its parts
     unsaved: set[URLPair] = field(default_factory=set)  # pairs that changed since the last save
     given: ClassTally = _NONE  # evidence without pairs, of rules that were imported
     first_seen: float = 0.0  # seconds since 1970; 0: not stored yet
     entered_at: float = 0.0  # when it entered its state
-    _tally: ClassTally | None = None
+    _counted: PairTally = field(default_factory=PairTally)
 
     @property
     def tally(self) -> ClassTally:
         """The evidence, counted by classes."""
-        if self._tally is None:
-            found = tally(self.pairs.values())
-            self._tally = ClassTally(*map(int.__add__, found, self.given))
-        return self._tally
+        counts = self._counted.counts
+        return counts if self.given is _NONE else ClassTally(*map(sum, zip(counts, self.given)))
 
     @property
     def is_out(self) -> bool:
         """True for a candidate that will hardly become active: too much evidence is against it."""
-        is_doubted = self.tally.different > 1 + _DOUBTED * self.tally.same
-        return self.state == "candidate" and (self.tally.refuted > 0 or is_doubted)
+        counts = self.tally
+        is_doubted = counts.different > 1 + _DOUBTED * counts.same
+        return self.state == "candidate" and (counts.refuted > 0 or is_doubted)
+
+    @property
+    def has_lost(self) -> bool:
+        """True if more evidence against it would change nothing."""
+        return self.state == "revoked" or self.is_out
 
     @property
     def weight(self) -> float:
@@ -142,11 +196,21 @@ class RuleEvidence:
         before = self.pairs.get(urls)
         is_different = pair.verdict is PageVerdict.DIFFERENT
         is_word = before is not None and before.own_word and not pair.own_word
-        if is_word and not (is_different and share >= _REFUTES):
+        if before == pair or (is_word and not (is_different and share >= _REFUTES)):
             return
-        has_room = before is not None or len(self.pairs) < _MOST_PAIRS
-        if before != pair and (has_room or is_different):
-            self.pairs[urls] = pair
-            self._tally = None
-            self.is_undecided = True
-            self.unsaved.add(urls)
+        is_full = before is None and len(self.pairs) >= _MOST_PAIRS
+        if is_full and not is_different:
+            return
+        self.fresh[urls] = pair
+        if is_full and self.has_lost:
+            return
+        self.restore(urls, pair)
+        self.is_undecided = True
+        self.unsaved.add(urls)
+
+    def restore(self, urls: URLPair, pair: JudgedPair) -> None:
+        """Store the verdict on a pair as it was stored before."""
+        if (before := self.pairs.get(urls)) is not None:
+            self._counted.add(before, -1)
+        self.pairs[urls] = pair
+        self._counted.add(pair)

@@ -211,6 +211,7 @@ class LearnedSite:
                 continue
             if not other_page.has_answered:
                 self._note_queued(page, other)
+            if not (other_page.is_page or other_page.is_gone):  # it waits, or redirects
                 continue
             if compared >= 2 * PARTNERS:
                 break

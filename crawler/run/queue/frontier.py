@@ -9,6 +9,8 @@ from canonry.storage import Queued
 
 FrontierItem = Queued | Probe  # what the next request is for
 
+_FEW = 16  # loaded URLs of a host, with which its deferred ones may be loaded
+
 
 @dataclass(slots=True)
 class _Host:
@@ -146,11 +148,11 @@ class Frontier:
         return name, self._hosts[name].take()
 
     def recorded(self, name: str, url_id: int) -> bool:
-        """Forget a URL whose outcome is in the store; return True if it was its host's last one."""
+        """Forget a URL whose outcome is in the store; return True if its host has few others."""
         url_ids = self._hosts[name].url_ids
         url_ids.discard(url_id)
         self.loaded -= 1
-        return not url_ids
+        return len(url_ids) < _FEW
 
     def probed(self, name: str) -> None:
         """Forget a probe of a host: it was answered."""
