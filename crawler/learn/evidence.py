@@ -161,7 +161,7 @@ class RuleEvidence:
     def tally(self) -> ClassTally:
         """The evidence, counted by classes."""
         counts = self._counted.counts
-        return counts if self.given is _NONE else ClassTally(*map(sum, zip(counts, self.given)))
+        return counts if self.given is _NONE else ClassTally(*map(int.__add__, counts, self.given))
 
     @property
     def is_out(self) -> bool:

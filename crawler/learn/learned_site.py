@@ -39,7 +39,9 @@ _ALL_NOTED, _EVERY = 200, 8  # after this many answers, only every eighth adds t
 _TO_DECIDE = 16  # most undecided or different classes, beyond twice the same ones
 _MOST_RULES = 300  # of a site
 _MOST_HOPS = 5  # followed in a chain of redirects
-_MOST_LED = 20_000  # targets of redirects and canonical links that have not answered yet
+# Targets of redirects and canonical links that have not answered yet, and URLs that lead to each.
+_MOST_LED, _OF_A_TARGET = 20_000, 100
+_BYTES_OF_SITE, _BYTES_OF_PAIR, _BYTES_OF_HASH = 5_000, 400, 70  # approximate
 _ENOUGH_AGAINST = 6  # different classes, from which on a rule is not compared further
 
 # Families that are proposed here. Others come from people, lists and earlier versions.
@@ -84,6 +86,35 @@ class LearnedSite:
         self._moving: list[Rewrite] = []
         self._noted: set[str] = set()
         self.decisive: dict[Rewrite, deque[str]] = {}  # queued URLs that would decide a rule
+
+    @property
+    def size(self) -> int:
+        """The approximate memory that the site takes, in bytes."""
+        pairs = len(self._pairs) + len(self._led) + len(self._ahead) + len(self._noted)
+        hashes = 0
+        for rule in self.rules.values():
+            pairs += len(rule.pairs) + len(rule.tests)
+            hashes += len(rule.classes)
+        return _BYTES_OF_SITE + self.pages.size + _BYTES_OF_PAIR * pairs + _BYTES_OF_HASH * hashes
+
+    def shrink(self, most_bytes: int) -> None:
+        """Forget the oldest pages, so that all take about this much memory; rules keep theirs."""
+        self.pages.shrink(most_bytes, self._open.keys())
+        self._forget_pairs()
+
+    def _forget_pairs(self) -> None:
+        """Forget what is noted about URLs that are not known any more."""
+        known = self.pages
+        self._pairs = {p: rules for p, rules in self._pairs.items() if all(u in known for u in p)}
+        self._open = {
+            u: pairs & self._pairs.keys() for u, pairs in self._open.items() if u in known
+        }
+        self._ahead = {u: ahead for u, ahead in self._ahead.items() if ahead[0][0] in known}
+        self._noted = {identity for identity in self._noted if identity in known}
+        self._sizes = {}
+        for rule in self.rules.values():
+            for judged in rule.pairs.values():
+                self._sizes[judged.key] = self._sizes.get(judged.key, 0) + 1
 
     def restore(self, rules: Iterable[RuleEvidence]) -> None:
         """Restore rules with their pairs; the pages have to be loaded before.
@@ -133,7 +164,8 @@ class LearnedSite:
         self._meet(identity, page)
         if canonical not in {None, identity}:
             self._lead(identity, str(canonical))
-        self.pages.trim(self._open.keys())
+        if self.pages.trim(self._open.keys()):
+            self._forget_pairs()
 
     def gone(self, identity: str, url_id: int) -> None:
         """Note a URL that answered 404 or 410."""
@@ -379,8 +411,9 @@ class LearnedSite:
             return False
         page = self.pages.get(target)
         if page is None or not page.has_answered:
-            if target in self._led or len(self._led) < _MOST_LED:
-                self._led.setdefault(target, []).append(_Led(source, rules))
+            led = self._led.get(target, [])
+            if len(led) < _OF_A_TARGET and (led or len(self._led) < _MOST_LED):
+                self._led.setdefault(target, led).append(_Led(source, rules))
         elif page.is_page:
             self._confirm(source, target, rules)
         return True

@@ -20,7 +20,7 @@ from canonry.storage.records import QUESTION
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
 _FIRST = 8  # queued URLs that are requested early while no evidence supports a rule
 _ENOUGH = 40  # same classes, from which on no requests are made for a candidate
-_MOST_CLASSES = 50_000  # that are counted for a rule
+_MOST_CLASSES = 20_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
 
 

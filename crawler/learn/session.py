@@ -8,9 +8,7 @@ killed before the end, the store stays as it was.
 import math
 import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -23,7 +21,8 @@ from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
-from canonry.crawler.learn.request_policy import Probe, RequestPolicy
+from canonry.crawler.learn.loaded_sites import LoadedSites
+from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.rule_reports import RuleReports
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
@@ -31,7 +30,7 @@ from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.suspects import AnsweredPage
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.wall_effects import WallEffects
-from canonry.crawler.learn.walls import WallPauses, Walls
+from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError
@@ -41,7 +40,6 @@ from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, Rec
 from canonry.storage.rows import leases, urls
 from canonry.storage.sql.bulk import rows_of
 
-_MOST_BYTES = 200_000_000  # approximate memory for all sites
 _R = TypeVar("_R")
 
 
@@ -67,14 +65,6 @@ class Learned(NamedTuple):
             f"learned rules: {counted(held, 'queued URL')} held as duplicates, "
             f"{counted(self.released, 'held URL')} released"
         )
-
-
-class _Learning(NamedTuple):
-    """A site and its request policy."""
-
-    site: LearnedSite
-    policy: RequestPolicy
-    walls: Walls | None
 
 
 def surviving_learning(
@@ -123,16 +113,9 @@ class LearningSession(StoredRules):
             pauses: of hosts that a wall hides; None looks for no walls.
             began: when this run did, in all of its processes; seconds since 1970.
         """
-        self._pauses = pauses
-        self._began = began
         super().__init__(canonicalizer)
         self._notify = notify
-        self._settings = settings
-        self._connection: Connection | None = None  # of the current transaction
-        self._sites: OrderedDict[str, _Learning] = OrderedDict()  # by name, without "www."
-        self._sizes: dict[str, int] = {}  # of the sites, in bytes
-        self._bytes = 0  # the sum of these sizes
-        self._is_known = False  # the store may know more of a site than is in memory
+        self._sites = LoadedSites(canonicalizer, settings, pauses, began)
         self._gone = GoneNames()
         self._reports = RuleReports()
         self._answers: list[tuple[Probe, Outcome | None]] = []  # to the probes
@@ -140,38 +123,30 @@ class LearningSession(StoredRules):
 
     def refresh(self, connection: Connection) -> None:
         """Load rules that another process or ``canonry rules`` has changed in the store."""
-        self._connection = connection
+        self._sites.connection = connection
         is_first = self._generation is None
         if not self._load(connection):
             return
         if is_first:
-            self._is_known |= leases.fetched(connection) > 0 or rule_rows.has_any(connection)
+            self._sites.is_known |= leases.fetched(connection) > 0 or rule_rows.has_any(connection)
             return
         decided = rule_rows.states_by_host(connection, ("active", "suspended", "revoked"))
-        for name, (site, *_rest) in list(self._sites.items()):
+        for name, site in self._sites.items():
             stored = {**decided.get(name, {}), **decided.get(f"www.{name}", {})}
             known = {r.rewrite.id: r.state for r in site.rules.values() if r.state != "candidate"}
             if stored != known:
-                self._drop(name)
+                self._sites.forget([name])
 
     def forget(self) -> None:
         """Forget what came from a transaction that was rolled back."""
         super().forget()
-        self.forget_hosts(list(self._sites))
+        self._sites.forget_all()
         self._gone.clear()
         self._reports = RuleReports()
 
     def forget_hosts(self, hosts: Collection[str]) -> None:
         """Drop hosts that another worker takes over or hands over; the store has their evidence."""
-        self._is_known = True
-        for name in {without_www(host) for host in hosts}:
-            self._drop(name)
-
-    def _drop(self, name: str) -> None:
-        """Drop a site from memory; the store has its evidence."""
-        self._is_known = True
-        self._bytes -= self._sizes.pop(name, 0)
-        self._sites.pop(name, None)
+        self._sites.forget({without_www(host) for host in hosts})
 
     @property
     def has_news(self) -> bool:
@@ -190,30 +165,8 @@ class LearningSession(StoredRules):
         """Return True if a URL is to be fetched to test the rules that could hold it."""
         rewrites = [rule.rewrite for rule in self._in_force.behind(rewritten)]
         name = without_www(site_in(rewritten.source))
-        policy = self._site(name).policy
+        policy = self._sites[name].policy
         return policy.choose_as_test(rewritten.source, rewritten.identity, rewrites)
-
-    def _site(self, name: str) -> _Learning:
-        """Return a site, loaded from the store if need be."""
-        learning = self._sites.get(name)
-        if learning is None:
-            if self._is_known and self._connection is not None:
-                site = site_records.load(
-                    self._connection, name, self._canonicalizer, self._settings
-                )
-            else:
-                site = LearnedSite(self._settings)
-            known = partial(self._first_pages_of, name)
-            walls = None if self._pauses is None else Walls(self._pauses, known)
-            learning = self._sites[name] = _Learning(site, RequestPolicy(site), walls)
-        self._sites.move_to_end(name)
-        return learning
-
-    def _first_pages_of(self, name: str) -> list[str]:
-        """Return the URLs of some pages of a site that an earlier run has fetched."""
-        if not self._is_known or self._connection is None:
-            return []
-        return site_records.first_pages_of(self._connection, name, self._began)
 
     def learn(
         self, connection: Connection, recorded: Sequence[RecordedOutcome], now: float
@@ -231,13 +184,13 @@ class LearningSession(StoredRules):
             The ids of URLs that rules hold or defer, and what to request next.
         """
         start = time.thread_time()
-        self._connection = connection
+        self._sites.connection = connection
         names = dict.fromkeys(self._observe_all(recorded))
         later = [a.replaces for r in recorded for a in r.admissions if a.replaces is not None]
         changed: list[tuple[RuleEvidence, RuleState]] = []
         probed_ids: list[int] = []
         sooner: list[int] = []
-        learnings = [self._site(name) for name in names]
+        learnings = [self._sites[name] for name in names]
         for site, policy, _walls in learnings:
             site.judge_again()
             changed += decide(site)
@@ -246,8 +199,8 @@ class LearningSession(StoredRules):
         held, released, deferred = self._publish(connection, changed, now)
         later += [*held, *deferred]
         for name in names:
-            site_records.save(connection, self._site(name).site, now)
-        self._trim(names)
+            site_records.save(connection, self._sites[name].site, now)
+        self._sites.fit(names)
         urls.promote(connection, sooner, QUESTION)
         watched = [one.walls for one in learnings if one.walls is not None]
         effects = wall_effects.apply(connection, watched, now, self._notify)
@@ -255,15 +208,6 @@ class LearningSession(StoredRules):
         probes = tuple([Probe(url) for (url,) in found] + [Probe(q) for q in effects.questions])
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
-
-    def _trim(self, names: Iterable[str]) -> None:
-        """Drop the least recently used sites from memory if all take too much."""
-        for name in names:
-            size = self._sites[name].site.pages.size
-            self._bytes += size - self._sizes.get(name, 0)
-            self._sizes[name] = size
-        while self._bytes > _MOST_BYTES and len(self._sites) > 1:
-            self._drop(next(iter(self._sites)))
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
         """Pass answers to their sites; yield the names of these sites."""
@@ -274,7 +218,7 @@ class LearningSession(StoredRules):
             name = without_www(site_in(identity))
             page = None if found is None else found.page
             blocks = None if found is None else found.blocks
-            site, _policy, walls = self._site(name)
+            site, _policy, walls = self._sites[name]
             answer = AnsweredPage(probe.url, 0, blocks, page.size) if page and blocks else None
             is_made_up = walls is not None and walls.answered_question(probe.url, answer)
             if page is not None and page.status == OK and not is_made_up:
@@ -284,7 +228,7 @@ class LearningSession(StoredRules):
             if not one.late:
                 identity = identity_of(one.outcome.queued.url)
                 name = without_www(site_in(identity))
-                site, _policy, walls = self._site(name)
+                site, _policy, walls = self._sites[name]
                 self._observe(site, identity, one)
                 page, blocks = one.outcome.page, one.outcome.blocks
                 if walls is not None and page is not None and blocks:
@@ -324,8 +268,7 @@ class LearningSession(StoredRules):
             if admission.new and admission.replaces is None:
                 identity = self._canonicalizer.identity(link.url)
                 name = without_www(site_in(identity))
-                if name in self._sites or not self._is_known:  # else it is loaded from the queue
-                    self._site(name).site.found(identity, admission.url_id)
+                self._sites.found(name, identity, admission.url_id)
 
     def _count_gone(self, url: str, *, missing: bool) -> None:
         """Count that a URL of a page is gone, or reset the count because one leads to it."""

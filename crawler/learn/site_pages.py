@@ -1,9 +1,8 @@
 """The URLs of a site, their answers, and which of them may be the same page. Pure."""
 
 import zlib
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from canonry.canon.syntax import Parts
@@ -14,7 +13,7 @@ from canonry.crawler.learn.text.site_text import SiteText
 
 _MOST = 20_000  # URLs of a site that are remembered
 _MOST_BYTES = 2_000_000  # of the blocks of a site that are kept
-_BYTES_OF_URL = 2_000  # approximate, without its blocks
+_BYTES_OF_URL, _BYTES_OF_ANSWER = 1_000, 150  # approximate, without blocks
 PARTNERS = 4  # URLs of one loose form that are kept from its start; as many from its end
 _SIGNED = 8  # most URLs that are kept for one sign of their content
 
@@ -25,7 +24,7 @@ class SitePage:
 
     url_id: int  # in the store; 0: not known
     parts: Parts  # as its host reads it: with ``&`` for ``;``
-    answers: list[PageAnswer] = field(default_factory=list)
+    answers: tuple[PageAnswer, ...] = ()
     has_answered: bool = False
     is_page: bool = False  # 200
     is_gone: bool = False  # 404 or 410
@@ -51,7 +50,7 @@ class SitePages:
             text: what is known about the text of the site.
         """
         self._text = text
-        self._pages: OrderedDict[str, SitePage] = OrderedDict()
+        self._pages: dict[str, SitePage] = {}  # the one that answered last is at the end
         self._queued: set[str] = set()
         self._forms: dict[int, list[str]] = {}  # by loose form
         self._signed: dict[int, list[str]] = {}  # by sign
@@ -75,8 +74,8 @@ class SitePages:
 
     @property
     def size(self) -> int:
-        """The approximate memory that the URLs take, in bytes."""
-        return self._bytes + _BYTES_OF_URL * len(self._pages)
+        """The approximate memory that the URLs and the sample of their text take, in bytes."""
+        return self._bytes + _BYTES_OF_URL * len(self._pages) + self._text.size
 
     def get(self, identity: str) -> SitePage | None:
         """Return a URL; None if it is not known."""
@@ -99,12 +98,12 @@ class SitePages:
 
     def answered(self, identity: str, url_id: int) -> SitePage:
         """Mark a URL as answered, by a page or a redirect, and return it."""
-        page = self._pages.get(identity) or self._add(identity, url_id)
+        page = self._pages.pop(identity, None) or self._add(identity, url_id)
+        self._pages[identity] = page
         page.url_id = url_id or page.url_id
         page.has_answered = True
         page.is_awaited = False
         self._queued.discard(identity)
-        self._pages.move_to_end(identity)
         return page
 
     def queued(self) -> Iterator[Parts]:
@@ -119,9 +118,9 @@ class SitePages:
         """Add the answer of a page, and learn which of its text changes by itself."""
         before = page.answers[-1] if page.answers else None
         if len(page.answers) < MOST_ANSWERS:
-            page.answers.append(answer)
+            page.answers += (answer,)
             self._kept[identity] = None
-            self._bytes += len(answer.encoded or b"")
+            self._bytes += _size_of(answer)
             self.unsaved[identity] = None
         if answer.encoded is None:
             return
@@ -129,7 +128,7 @@ class SitePages:
             # The sample counts URLs with the same path and title as one page, whatever their query.
             title = next((b for b in answer.blocks[:8] if not self._text.is_ignored(b)), "")
             page_hash = zlib.crc32(f"{loose_path(page.parts.path)}|{title}".encode())
-            self._text.add_page(page_hash, answer.blocks)
+            self._text.add_page(page_hash, answer.encoded)
             page.signs = page.signs or self._signs_of(page, answer)
             for sign in page.signs:
                 signed = self._signed.setdefault(sign, [])
@@ -149,18 +148,41 @@ class SitePages:
         matches.pop(identity, None)
         return sorted(matches, key=lambda other: not self._pages[other].has_answered)
 
-    def trim(self, needed: Collection[str]) -> None:
-        """Forget the oldest pages and answers if too many are kept, except the needed ones."""
+    def trim(self, needed: Collection[str]) -> bool:
+        """Forget the oldest pages and answers if too many are kept, except the needed ones.
+
+        Returns:
+            True if pages were forgotten.
+        """
         if self._bytes > self._most_bytes:
-            for identity in [identity for identity in self._kept if identity not in needed]:
-                self._forget_answers(identity, self._pages[identity])
-                if self._bytes <= _MOST_BYTES // 2:
-                    break
+            self._forget_oldest_answers(_MOST_BYTES // 2, needed)
             self._most_bytes = max(_MOST_BYTES, 2 * self._bytes)  # of those that are needed
-        if len(self._pages) > _MOST:
-            oldest = (identity for identity in self._pages if identity not in needed)
-            for identity in list(islice(oldest, _MOST // 8)):
-                self._forget(identity)
+        if is_full := len(self._pages) > _MOST:
+            self._forget_oldest(_MOST // 8, needed)
+        return is_full
+
+    def shrink(self, most_bytes: int, needed: Collection[str]) -> None:
+        """Forget the oldest pages, so that no more memory is taken than this; the needed ones last.
+
+        Args:
+            most_bytes: approximate.
+            needed: identities.
+        """
+        for kept in (needed, ()):
+            if (beyond := self.size - most_bytes) > 0:
+                self._forget_oldest(beyond // _BYTES_OF_URL + 1, kept)
+            self._forget_oldest_answers(most_bytes // 2, kept)
+
+    def _forget_oldest_answers(self, most_bytes: int, needed: Collection[str]) -> None:
+        for identity in [identity for identity in self._kept if identity not in needed]:
+            if self._bytes <= most_bytes:
+                break
+            self._forget_answers(identity, self._pages[identity])
+
+    def _forget_oldest(self, number: int, needed: Collection[str]) -> None:
+        oldest = (identity for identity in self._pages if identity not in needed)
+        for identity in list(islice(oldest, number)):
+            self._forget(identity)
 
     def _forget(self, identity: str) -> None:
         page = self._pages.pop(identity)
@@ -179,8 +201,8 @@ class SitePages:
 
     def _forget_answers(self, identity: str, page: SitePage) -> None:
         if page.answers:
-            self._bytes -= sum(len(answer.encoded or b"") for answer in page.answers)
-            page.answers.clear()
+            self._bytes -= sum(map(_size_of, page.answers))
+            page.answers = ()
             del self._kept[identity]
             self.unsaved.pop(identity, None)
             self.forgotten.append(page.url_id)
@@ -202,6 +224,10 @@ class SitePages:
             name = loose_name(page.parts.path)
             signs += [hash((name, *own_blocks[: n + 1])) for n in range(len(own_blocks))]
         return tuple(signs)
+
+
+def _size_of(answer: PageAnswer) -> int:
+    return _BYTES_OF_ANSWER + len(answer.encoded or b"")
 
 
 def _forms_of(parts: Parts) -> list[int]:

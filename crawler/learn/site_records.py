@@ -9,7 +9,6 @@ from canonry.canon.learned import RULE_STATES, without_port
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
-from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import State
 from canonry.storage.http_status import GONE, OK
 from canonry.storage.learned import host_urls, ledger, rule_rows
@@ -26,24 +25,31 @@ def load(
     connection: Connection,
     name: str,
     canonicalizer: Canonicalizer,
-    settings: LearningSettings | None = None,
-) -> LearnedSite:
+    site: LearnedSite,
+    *,
+    whole: bool = True,
+) -> None:
     """Load a site from the store.
 
     Args:
         connection: in a transaction.
         name: of the site, without ``www.``.
         canonicalizer: makes identities, without learned rules.
-        settings: of learning; None for the defaults.
+        site: a new one.
+        whole: False loads its rules alone, and if there are any, how many of its URLs answered.
     """
-    site = LearnedSite(settings)
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
-    host_urls.index(connection)
-    past_urls = ledger.urls_of(connection, hosts, _URLS)
+    rules = rule_rows.of_hosts(connection, sites, RULE_STATES)
+    if whole or rules:
+        host_urls.index(connection)
+        site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
+    if rules and not whole:
+        site.extra = site.settings.requests.base  # what it may ask for before it spares, it has
+    past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []
     for past in past_urls:
         _add_url(site, past, canonicalizer)
-    for answer in ledger.answers_of(connection, hosts):
+    for answer in ledger.answers_of(connection, hosts) if whole else ():
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
         page.is_page = True
@@ -51,12 +57,10 @@ def load(
         site.extra += bool(page.answers)
         site.pages.add_answer(identity, page, PageAnswer(answer.digest, answer.blocks))
     site.pages.unsaved.clear()
-    site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
-    site.restore(evidence_of(connection, rule_rows.of_hosts(connection, sites, RULE_STATES)))
+    site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]
     for hop in ledger.open_hops_of(connection, led):
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
-    return site
 
 
 def first_pages_of(connection: Connection, name: str, until: float) -> list[str]:

@@ -21,7 +21,9 @@ _NEVER = 1 << 62
 _SUSPECTED = 128  # groups of suspects of a site that are watched at once
 # Bytes of blocks, 8 each: walls have little text, and servers to try things with have less.
 SMALLEST, _LARGEST = 8 * 3, 8 * 256
-_KEPT = 300  # suspects of a group
+# Of a group: suspects, bytes of their blocks, and paths that are counted.
+_KEPT, _MOST_BYTES, _MOST_PATHS = 300, 64_000, 1_000
+_BYTES_OF_GROUP, _BYTES_OF_SUSPECT = 2_500, 300  # approximate, without their blocks
 _OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
 
 
@@ -52,6 +54,7 @@ class Suspects:
     marks: tuple[tuple[int, TextBlock], ...]  # under which they are found
     common: Blocks | None = None  # blocks in all of them; None: there is one
     kept: list[AnsweredPage] = field(default_factory=list)
+    bytes: int = 0  # of their blocks
     paths: set[int] = field(default_factory=set)
     ask_at: int = FEWEST  # so many paths
     # The answers so far, by the URLs of the questions; None: no page.
@@ -82,9 +85,11 @@ class Suspects:
         """Add a page."""
         if answer.url != self.first.url:
             self.common = self.shared & answer.blocks
-        self.paths.add(hash(path_of(answer)))
-        if len(self.kept) < _KEPT:
+        if len(self.paths) < _MOST_PATHS:
+            self.paths.add(hash(path_of(answer)))
+        if len(self.kept) < _KEPT and self.bytes < _MOST_BYTES:
             self.kept.append(answer)
+            self.bytes += len(answer.encoded)
 
 
 class SuspectGroups:
@@ -98,6 +103,18 @@ class SuspectGroups:
         self._first: list[AnsweredPage] = []  # the first pages of the first kind
         self._frame: Blocks = frozenset()  # text of its pages, as long as there is no other kind
         self._others: OrderedDict[int, AnsweredPage] = OrderedDict()  # one of each kind
+
+    @property
+    def size(self) -> int:
+        """The approximate memory that they take, in bytes."""
+        groups = self._suspects.values()
+        kept = sum(one.bytes + _BYTES_OF_SUSPECT * len(one.kept) for one in groups)
+        return kept + _BYTES_OF_GROUP * len(self._suspects)
+
+    def shrink(self, most_bytes: int) -> None:
+        """Forget the oldest groups, so that no more memory is taken than this."""
+        while self._suspects and self.size > most_bytes:
+            self.drop(next(iter(self._suspects.values())))
 
     def of_kind(self, kind: int) -> Iterator[Suspects]:
         """Yield the groups of a kind."""

@@ -38,12 +38,14 @@ _GROWTH = 4  # times as many unlike paths, before further questions
 _SCATTERED = 6  # unlike paths, if other pages came between them
 _ENOUGH = 10  # unlike names with one content, where names that do not exist have none
 _STANDING = 8  # walls of a site
-_MOST_HELD = 100_000  # URLs of a wall that are asked again as soon as it is gone
+_MOST_HELD = 20_000  # URLs of a wall that are asked again as soon as it is gone
+_BYTES_OF_ID = 44
 _TOKENS = 8  # blocks of a wall that differ, if it has little else
 _QUESTIONS, _SHARE = 6, 0.01  # requests for this: at least, and of all answers
 _RUN = 8  # suspects in a row, for which three times as many requests are made
 _MISSING = 100  # answers of a site, for which it is known that a name has none
 _LONGER = 4.0  # times, each pause
+_FOLDERS = 1_000  # of a site, in which a name that does not exist was asked for
 _NAME = 10  # bytes of a name that does not exist
 
 
@@ -112,6 +114,15 @@ class Walls:
         self._last: Suspects | None = None  # the group of the last answer
         self._news: list[WallNews] = []
 
+    @property
+    def size(self) -> int:
+        """The approximate memory that they take, in bytes."""
+        return self._groups.size + _BYTES_OF_ID * sum(len(wall.held) for wall in self._walls)
+
+    def shrink(self, most_bytes: int) -> None:
+        """Forget the oldest suspects, so that they take no more memory than this."""
+        self._groups.shrink(most_bytes)
+
     def news(self) -> Iterator[WallNews]:
         """Yield what follows from the answers since the last call."""
         news, self._news = self._news, []
@@ -172,6 +183,8 @@ class Walls:
             if url in found.missing:
                 is_made_up = True
                 if answer is None:
+                    if len(self._missing) >= _FOLDERS:
+                        self._missing.clear()
                     self._missing[_folder(url)] = self._answers
             if not found.awaited:
                 (self._begin if is_known else self._go_on)(found)

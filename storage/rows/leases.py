@@ -27,7 +27,7 @@ _BY_ID = (
 )
 _HAS_WORK = text("pending > 0")  # the condition of the partial index
 _FEW = 1_000  # queued URLs: at most this many are searched for the earliest
-_DEFERRED = 32  # deferred URLs of one host in memory: their targets may be more urgent
+_DEFERRED = 8  # deferred URLs of one host in memory: their targets may be more urgent
 # Built once: building a statement takes longer than running it. Times after "far" or "longest" are
 # ignored: only a clock that was set back since makes waits and leases that long.
 _mine = hosts.c.lease_owner == bindparam("owner")

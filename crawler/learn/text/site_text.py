@@ -5,15 +5,17 @@ and not in another changes by itself.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from canonry.crawler.learn.text.text_blocks import TextBlock, place_of
+from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded, place_of
 
 _SAMPLES = 40  # pages whose blocks are kept, to see which blocks many pages share
 _FLUID = 2  # changed blocks that make a place fluid, if none stayed there
-_COMMON = 2  # sampled pages with a block, from which on it is no page's own
+_COMMON = 2  # sampled pages of which one may have a block of its own
+_BYTES_OF_ENTRY = 100  # of a number in a set or a table, approximately
 _ENOUGH_REPEATS = 20
 _MOST_VOLATILE = 10_000
+_MOST_PLACES = 20_000
 
 
 class SiteText:
@@ -25,18 +27,22 @@ class SiteText:
         self._went: Counter[int] = Counter()
         self._shuffled: set[int] = set()  # places whose blocks change their order
         self._volatile: set[TextBlock] = set()
-        self._samples: dict[int, frozenset[TextBlock]] = {}  # blocks, by a hash of the page
-        self._pages_with_block: Counter[TextBlock] = Counter()  # number of sampled pages
+        self._samples: dict[int, bytes] = {}  # encoded blocks, by a hash of the page
+        self._shared: dict[TextBlock, int] = {}  # number of sampled pages, if there are several
         self.repeats = 0  # answers of pages that had answered before
         self._unexplained: list[TextBlock] = []  # changed in a place where others stay
         self._frame: frozenset[TextBlock] | None = None  # blocks of most pages; None: not computed
         self._varies: bool | None = None  # None: not computed
         self.changes = 0  # how often something new was learned
 
-    def add_page(self, page_hash: int, blocks: Iterable[TextBlock]) -> None:
+    def add_page(self, page_hash: int, encoded: bytes) -> None:
         """Sample a page if its hash is among the smallest.
 
         So the sample does not depend on the order in which pages arrive.
+
+        Args:
+            page_hash: of the page.
+            encoded: its blocks.
         """
         if page_hash in self._samples:
             return
@@ -44,10 +50,35 @@ class SiteText:
             largest = max(self._samples)
             if page_hash > largest:
                 return
-            self._pages_with_block.subtract(self._samples.pop(largest))
+            self._uncount(self._samples.pop(largest))
         self._varies = self._frame = None
-        self._samples[page_hash] = frozenset(blocks)
-        self._pages_with_block.update(self._samples[page_hash])
+        self._count(encoded)
+        self._samples[page_hash] = encoded
+
+    def _count(self, encoded: bytes) -> None:
+        """Count the blocks of a page that other sampled pages have, too."""
+        blocks = block_set(encoded)
+        new = blocks.difference(self._shared)
+        for block in blocks - new:
+            self._shared[block] += 1
+        for other in self._samples.values():
+            here = new.intersection(decoded(other))
+            self._shared.update(dict.fromkeys(here, 2))
+            new -= here
+
+    def _uncount(self, encoded: bytes) -> None:
+        """Count a page no longer."""
+        for block in block_set(encoded) & self._shared.keys():
+            self._shared[block] -= 1
+            if self._shared[block] == 1:
+                del self._shared[block]
+
+    @property
+    def size(self) -> int:
+        """The approximate memory that it takes, in bytes."""
+        entries = len(self._shared) + len(self._stayed) + len(self._went)
+        entries += len(self._volatile) + len(self._unexplained) + len(self._frame or ())
+        return sum(map(len, self._samples.values())) + _BYTES_OF_ENTRY * entries
 
     def add_repeat(self, first: Sequence[TextBlock], second: Sequence[TextBlock]) -> None:
         """Note which blocks of a page stayed, changed or moved when it was requested again."""
@@ -65,8 +96,9 @@ class SiteText:
         changed = [block for block in went if not self.is_ignored(block)]
         places = set(map(place_of, before | after))
         fluid = set(filter(self._is_fluid, places))
-        self._stayed.update(map(place_of, stayed))
-        self._went.update(map(place_of, went))
+        is_full = len(self._stayed) + len(self._went) > _MOST_PLACES
+        self._stayed.update(p for p in map(place_of, stayed) if not is_full or p in self._went)
+        self._went.update(p for p in map(place_of, went) if not is_full or p in self._stayed)
         shared = [block for block in changed if not self.is_own(block)]
         if len(self._volatile) < _MOST_VOLATILE:
             self._volatile.update(shared)
@@ -74,7 +106,8 @@ class SiteText:
         is_news = bool(shared) or fluid != set(filter(self._is_fluid, places))
         is_first = bool(changed) and not self.varies
         self.changes += is_news or is_first or len(self._shuffled) > shuffled_before
-        self._unexplained += changed
+        if len(self._unexplained) < _MOST_VOLATILE:
+            self._unexplained += changed
         self._varies = None
 
     def _is_fluid(self, place: int) -> bool:
@@ -91,15 +124,13 @@ class SiteText:
 
     def is_own(self, block: TextBlock) -> bool:
         """Return True if few pages of the site have a block."""
-        return self._pages_with_block[block] < _COMMON
+        return block not in self._shared
 
     def count_outside_frame(self, blocks: frozenset[TextBlock]) -> int:
         """Count the blocks that do not change by themselves, and that most pages do not have."""
         if self._frame is None:
             most = max(_COMMON, len(self._samples) / 2)
-            self._frame = frozenset(
-                block for block, pages in self._pages_with_block.items() if pages > most
-            )
+            self._frame = frozenset(block for block, pages in self._shared.items() if pages > most)
         left = blocks - self._frame - self._volatile
         return sum(not self._is_fluid(place_of(block)) for block in left)
 

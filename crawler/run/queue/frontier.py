@@ -9,7 +9,7 @@ from canonry.storage import Queued
 
 FrontierItem = Queued | Probe  # what the next request is for
 
-_FEW = 16  # loaded URLs of a host, with which its deferred ones may be loaded
+_FEW = 4  # loaded URLs of a host, with which its deferred ones may be loaded
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ def site(*repeats: Sequence[str], pages: int = 24) -> SiteText:
     """Return what is known of a site of some pages, of which some were asked more than once."""
     text = SiteText()
     for n in range(pages):
-        text.add_page(n, answer(f"<p>Page {n}</p>").blocks)
+        text.add_page(n, answer(f"<p>Page {n}</p>").encoded)
     for htmls in repeats:
         found = [answer(html).blocks for html in htmls]
         for before, after in pairwise(found):
@@ -97,7 +97,7 @@ def test_a_place_that_never_stays_is_ignored_without_asking() -> None:
 def test_what_comes_and_goes_all_over_a_site_is_ignored() -> None:
     text = SiteText()
     for n in range(12):
-        text.add_page(n, answer(f"<p>Page {n}</p><p>teaser {n % 3}</p>").blocks)
+        text.add_page(n, answer(f"<p>Page {n}</p><p>teaser {n % 3}</p>").encoded)
     for n in range(6):
         text.add_repeat(
             answer(f"<p>x</p><p>teaser {n % 3}</p>").blocks,
