@@ -1,5 +1,7 @@
 """How many pages a second does a crawl fetch, compared with Scrapy, wget2 and a bare loop?
 
+And what does learning cost where each link lacks the slash at its end, on sites of several sizes?
+
 A separate process serves the site on loopback. Scrapy runs with JOBDIR, so that it stores its
 queue, too. wget2, in C, stores nothing but files: pages, but no queue, and does not resume. The
 bare loop is aiohttp, lexbor and a set, and stores nothing. All use the same concurrency and have to
@@ -29,6 +31,7 @@ from aiohttp import web
 from measure import arguments, is_here, keep
 
 _PAGES, _CONCURRENCY, _BACKLOG = 5000, 32, 1024
+_FOLDERS = (500, 2_000, 8_000)  # of sites whose links lack the slash
 _FILLER = "some words that fill the page up to a size that pages have "
 # Scrapy as its users run it to get a whole site fast, and to be able to resume.
 _SPIDER = """
@@ -71,6 +74,19 @@ def page(n: int, pages: int = _PAGES) -> bytes:
 def site() -> dict[str, bytes]:
     """Return the pages of the site, by path."""
     return {f"/p/{n}.html": page(n) for n in range(_PAGES)}
+
+
+def folders(number: int) -> dict[str, "Answer"]:
+    """Return a site of folders: each link lacks the slash, and the server redirects to it."""
+    answers: dict[str, Answer] = {}
+    for n in range(number):
+        rng = random.Random(n)
+        links = {*((n * 7 + k) % number for k in range(1, 6)), *rng.choices(range(number), k=15)}
+        body = f"<!doctype html><title>Folder {n}</title><h1>Folder {n}</h1>"
+        for link in sorted(links):
+            body += f"<p>From {n} to {link}: {rng.random()}</p><a href='/d{link}'>folder {link}</a>"
+        answers[f"/d{n}"], answers[f"/d{n}/"] = f"/d{n}/", body.encode()
+    return answers
 
 
 Answer: TypeAlias = bytes | str | Callable[[], bytes]  # a page, a redirect's target, a new page
@@ -231,6 +247,21 @@ def measured(work: Callable[[str], int], seed: str) -> dict[str, float]:
     }
 
 
+def cost_of_learning(number: int) -> dict[str, float]:
+    """Return the CPU time a page of crawls of folders, with learning and without."""
+    found: dict[str, float] = {"pages": number}
+    with served(lambda: folders(number)) as where:
+        for name, more in (("learning", ()), ("--no-learn", ("--no-learn",))):
+            with tempfile.TemporaryDirectory() as folder:
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                pages = canonry(f"http://{where}/d0", folder, *more)["pages_by_status"]["200"]
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            assert pages == number, pages  # noqa: S101 - else it means nothing
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            found[f"CPU ms a page, {name}"] = round(1000 * cpu / number, 3)
+    return found
+
+
 _NEEDS = {
     "bare loop, keeps nothing": "selectolax",
     "Scrapy with JOBDIR": "scrapy",
@@ -266,7 +297,10 @@ def main() -> None:
     for name, run in best.items():
         shown = ", ".join(f"{value:,.6g} {what}" for what, value in run.items())
         print(f"{name:26} {shown}; we make {ours / run['pages a second']:.2f} times the pages")
-    keep(given, "crawl", [seed], {"runs": runs})
+    learning = [cost_of_learning(number) for number in _FOLDERS]
+    for found in learning:
+        print("links without slash:", ", ".join(f"{v:,.6g} {name}" for name, v in found.items()))
+    keep(given, "crawl", [seed], {"runs": runs, "links without slash": learning})
 
 
 if __name__ == "__main__":

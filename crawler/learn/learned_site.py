@@ -76,6 +76,7 @@ class LearnedSite:
         self.rules: dict[Rewrite, RuleEvidence] = {}
         self.answers = 0
         self.extra = 0  # requests for learning alone
+        self.spared = 0  # URLs that rules held, as further names of a page
         self._led: dict[str, list[_Led]] = {}  # by the target
         # URLs that answered before their rewritten form did, by that form.
         self._ahead: dict[str, list[tuple[str, Rewrite]]] = {}

@@ -19,6 +19,7 @@ from canonry.storage.records import QUESTION
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
 _FIRST = 8  # queued URLs that are requested early while no evidence supports a rule
+_FOR_A_CLASS = 3  # requests that a class which is the same is worth
 _ENOUGH = 40  # same classes, from which on no requests are made for a candidate
 _MOST_CLASSES = 20_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
@@ -34,12 +35,10 @@ class RequestPolicy:
 
     def questions(self) -> Iterator[str]:
         """Yield identities to request again; each is charged to the budget when it is yielded."""
-        has_same_pages = any(rule.tally.same for rule in self._site.rules.values())
+        budget = self.budget()
+        if self._site.extra >= budget:
+            return
         limits = self._site.settings.requests
-        least, share = limits.least, limits.least_share
-        if has_same_pages:
-            least, share = limits.base, limits.share
-        budget = least + int(share * self._site.answers)
         with_open = [rule for rule in self._site.rules.values() if rule.open]
         for rule in sorted(with_open, key=self.urgency):
             is_tested = rule.state == "active" and not rule.tally.different
@@ -53,6 +52,18 @@ class RequestPolicy:
                     self._site.extra += 1
                     rule.extra += is_tested
                     yield identity
+
+    def budget(self) -> int:
+        """Return how many requests the site's questions may take.
+
+        They are as many as its rules have spared, and some ahead of that: the more pages are the
+        same under a rule that none contradicts, the more.
+        """
+        tallies = [rule.tally for rule in self._site.rules.values()]
+        same = max((tally.same for tally in tallies if not tally.different), default=0)
+        limits = self._site.settings.requests
+        ahead = min(limits.base, limits.least + _FOR_A_CLASS * same)
+        return self._site.spared + max(ahead, int(limits.share * self._site.answers))
 
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; those with the most answers first."""
@@ -124,10 +135,12 @@ class RequestPolicy:
             rewrites: of these rules.
         """
         chosen, tests = False, self._site.settings.tests
+        is_further = False  # name of a page
         for rewrite in rewrites:
             rule = self._site.rules.get(rewrite)
             if rule is None:
                 continue
+            is_further |= hash(after) in rule.classes
             if len(rule.classes) < _MOST_CLASSES:
                 rule.classes.add(hash(after))
             number, pages = len(rule.tests), len(rule.classes)
@@ -138,6 +151,7 @@ class RequestPolicy:
             if is_chosen and number < tests.base + tests.share * pages:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
+        self._site.spared += is_further and not chosen
         if chosen and _per_cent(identity) % 2:  # the others wait their turn, since sites change
             self._chosen.append(identity)
         return chosen

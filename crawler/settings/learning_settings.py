@@ -55,7 +55,6 @@ class Requests(_Section, frozen=True, kw_only=True):
     base: _Number
     share: _Share
     least: _Number
-    least_share: _Share
     for_tests: _Share
 
 

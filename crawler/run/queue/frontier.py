@@ -9,7 +9,7 @@ from canonry.storage import Queued
 
 FrontierItem = Queued | Probe  # what the next request is for
 
-_FEW = 4  # loaded URLs of a host, with which its deferred ones may be loaded
+_FEW = 4  # URLs of a host that are left when more of its deferred ones may be loaded
 
 
 @dataclass(slots=True)
@@ -148,11 +148,11 @@ class Frontier:
         return name, self._hosts[name].take()
 
     def recorded(self, name: str, url_id: int) -> bool:
-        """Forget a URL whose outcome is in the store; return True if its host has few others."""
+        """Forget a URL whose outcome is in the store; return True where its host may load more."""
         url_ids = self._hosts[name].url_ids
         url_ids.discard(url_id)
         self.loaded -= 1
-        return len(url_ids) < _FEW
+        return len(url_ids) in {0, _FEW}
 
     def probed(self, name: str) -> None:
         """Forget a probe of a host: it was answered."""

@@ -1,5 +1,6 @@
 """A site: its answers become evidence, the same whatever their order, and evidence decides."""
 
+import itertools
 import random
 from collections.abc import Callable, Iterable
 
@@ -85,6 +86,25 @@ def test_a_parameter_that_selects_is_not() -> None:
     host.visit(PATHS)
     assert not host.changes
     assert host.tally(REF).same == 0 < host.tally(REF).different
+
+
+@pytest.mark.parametrize("pages", [50, 900])
+def test_where_nothing_is_the_same_a_site_is_asked_little(pages: int) -> None:
+    numbers = itertools.count()
+    host = Host(lambda path: f"{path} is seen by {next(numbers)}")
+    host.visit(f"/page-{n}{end}" for n in range(pages) for end in ("", "?ref=1"))
+    assert host.site.extra <= max(6, 0.01 * host.site.answers)
+
+
+def test_a_site_may_be_asked_as_often_as_it_has_spared_requests() -> None:
+    host = Host(bare)
+    host.visit(PATHS)
+    [rule] = [rule for rule in host.site.rules.values() if rule.state == "active"]
+    before = host.policy.budget()
+    for n in range(50):  # two further names of each of 25 pages, one of 50 is a test
+        name, after = f"{H}/late-{n % 25}?ref={n}", f"{H}/late-{n % 25}"
+        host.policy.choose_as_test(name, after, [rule.rewrite])
+    assert 15 <= host.policy.budget() - before <= 25
 
 
 def test_one_page_in_five_that_differs_is_enough_to_know() -> None:
