@@ -117,10 +117,10 @@ class Canonicalizer:
             form = self.native.canonical(url) if base is None else self.native.canonical(url, base)
             if form is not None:
                 return form
-        text = url if isinstance(url, str) else to_text(url)
+        text = to_text(url)
         url_and_identity = self._recognize(text) if base is None else None
         if url_and_identity is None:
-            read = self._read(to_text(text), base)
+            read = self._read(text, base)
             if base is not None and self.native is not None:  # it could not resolve the reference
                 form = self.native.canonical(read)
                 if form is not None:
@@ -140,10 +140,10 @@ class Canonicalizer:
             identity = self.native.identity(url)
             if identity is not None:
                 return identity
-        text = url if isinstance(url, str) else to_text(url)
+        text = to_text(url)
         url_and_identity = self._recognize(text) if base is None else None
         if url_and_identity is None:
-            read = self._read(to_text(text), base)
+            read = self._read(text, base)
             url_and_identity = self._recognize(read) or (read, self._identify(read))
         return url_and_identity[1]
 
