@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     __all__ = ["__version__"]
     __all__ += canon.__all__
+else:  # a type checker would take every name for one of ours
+
+    def __getattr__(name: str) -> object:
+        """Import the library, and return a name of it."""
+        library = import_module("canonry.canon")
+        names = {each: getattr(library, each) for each in library.__all__}
+        globals().update(names, canon=library, __all__=["__version__", *names])
+        if name not in globals():
+            raise AttributeError(f"module 'canonry' has no attribute {name!r}", name=name, obj=None)
+        return globals()[name]
+
 
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> object:
-    """Import the library, and return a name of it."""
-    library = import_module("canonry.canon")
-    names = {each: getattr(library, each) for each in library.__all__}
-    globals().update(names, canon=library, __all__=["__version__", *names])
-    if name not in globals():
-        raise AttributeError(f"module 'canonry' has no attribute {name!r}", name=name, obj=None)
-    found: object = globals()[name]
-    return found
 
 
 def __dir__() -> list[str]:

@@ -91,6 +91,11 @@ class Canonicalizer:
             self.native = None
             self._without_rules = Canonicalizer(self.policy)
 
+    def __repr__(self) -> str:
+        """Return the policy and the rules, as a call."""
+        rules = "" if self.rules is None else f", rules={self.rules!r}"
+        return f"{type(self).__name__}({self.policy.versioned_name!r}{rules})"
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy what it was made from; the copy compiles it again."""
         return type(self), (self.policy, self.rules)
