@@ -5,7 +5,6 @@ import logging
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from hmac import compare_digest
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from canonry.crawler.frontier.service import Service
 from canonry.crawler.opening import policy_for
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import FrontierSettings, SettingsError
+from canonry.crawler.tokens import check_token, is_same
 from canonry.storage.frontier.crawl_stores import DEFAULT, store_of
 from canonry.storage.sql.engine import without_password
 
@@ -71,9 +71,11 @@ def serve(
         seeds: URLs to put before the first client is served.
 
     Raises:
-        SettingsError: if the port cannot be opened, or a file of TLS cannot be read.
+        SettingsError: if the port cannot be opened, a file of TLS cannot be read, or the token is
+            none that `check_token` accepts.
         StoreError: if the store cannot be used.
     """
+    check_token(place.token)
     logging.basicConfig(format="canonry: %(message)s")
     crawls = Crawls(store, _opener(store, policy, settings, notify, learns))
     asyncio.run(_serve(store, crawls, place, names_of(settings), seeds, notify))
@@ -189,7 +191,7 @@ class _TokenCheck(grpc.aio.ServerInterceptor):
     """Refuses calls that do not bring the token."""
 
     def __init__(self, token: str) -> None:
-        self._expected = f"Bearer {token}".encode()
+        self._expected = f"Bearer {token}"
 
         async def refuse(_request: Any, context: Any) -> None:  # noqa: ANN401 - of any method
             await context.abort(
@@ -206,6 +208,6 @@ class _TokenCheck(grpc.aio.ServerInterceptor):
     ) -> Any:  # noqa: ANN401 - as above
         """Return the handler of a call."""
         given = dict(handler_call_details.invocation_metadata).get("authorization", "")
-        if compare_digest(str(given).encode(), self._expected):
+        if is_same(self._expected, str(given)):
             return await continuation(handler_call_details)
         return self._refusal

@@ -252,6 +252,15 @@ def test_clients_need_the_token(tmp_path: Path) -> None:
         assert allowed.discover(_A) == ["OK"]
 
 
+@pytest.mark.parametrize("token", ["", "x", "seven77", "with space"])
+def test_a_token_that_keeps_nobody_out_is_refused(tmp_path: Path, token: str) -> None:
+    (tmp_path / "token").write_text(f"{token}\n", encoding="utf-8")
+    for options in (("--token-file", "token"), ("--token", token)):
+        told = _fails("--port", "0", *options, folder=tmp_path)
+        assert "at least 8 ASCII characters, and no spaces" in told
+    assert not (tmp_path / "crawl.db").exists()
+
+
 def test_tls_with_certificates_of_clients(tmp_path: Path) -> None:
     authority, others = trustme.CA(), trustme.CA()
     server = authority.issue_cert("localhost")
