@@ -25,6 +25,7 @@ _MOST_OF_QUEUE = 10_000  # URLs of one call
 _PAGE = 100  # results, if the client does not say how many
 _URLS_WAITING, _BATCHES_WAITING = 10_000, 100  # messages of a stream that are not acknowledged
 _LISTED_AT_ONCE = 1_000
+_NEVER = (1 << 63) - 1  # the last second that databases can hold
 _LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
 # The places of items of one crawl in their batch, and what will be the answers to them.
 _Answered: TypeAlias = tuple[list[int], Awaitable[list[bool | None]]]
@@ -70,11 +71,12 @@ class Service:
             wish = wish._replace(queues=left)
 
     async def PutURLs(  # noqa: N802
-        self, requests: AsyncIterator[Message], context: Context
+        self, requests: AsyncIterator[bytes], context: Context
     ) -> None:
         """Write what a client streams, and acknowledge each URL when it is committed."""
 
-        async def put(message: Message) -> Awaitable[Message]:
+        async def put(raw: bytes) -> Awaitable[Message]:
+            message = messages.URLItem.FromString(raw)
             item, name = self._item(message)
             crawl = await self._crawls.of(name)
             number = message.ID or item.url
@@ -114,8 +116,8 @@ class Service:
         """Return a URL as it was put, and the name of its crawl."""
         if message.WhichOneof("item") == "known":
             info, name = message.known.info, message.known.info.crawlID
-            item = self._item_of(info)
-            return item._replace(is_known=True, again_at=message.known.refetchable_from_date), name
+            again_at = min(message.known.refetchable_from_date, _NEVER)
+            return self._item_of(info)._replace(is_known=True, again_at=again_at), name
         info = message.discovered.info
         name = info.crawlID
         return self._item_of(info), name
