@@ -19,6 +19,7 @@ _LOG = logging.getLogger("canonry.frontier")
 # URLs in a transaction. What else is asked waits for it; if something was lately, it is short.
 _AT_ONCE, _AT_ONCE_SHORT = 5_000, 1_000
 _LATELY = 2.0  # seconds
+_SWEEP = 15.0  # seconds between two sweeps, so that a store that is served is known to be
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 Opener = Callable[[str], CrawlFrontier]
@@ -50,6 +51,13 @@ class OpenCrawl:
         """Call a method of the frontier on its thread."""
         self._called_at = time.monotonic()
         return await self._writer.call(method, *args, **kwargs)
+
+    async def put_served(self) -> None:
+        """Let other commands leave the store alone; it does not matter if that fails."""
+        try:
+            await self._writer.call(self._frontier.put_served, time.time())
+        except StoreError as error:
+            _log(error)
 
     @property
     def frontier(self) -> CrawlFrontier:
@@ -162,8 +170,16 @@ class Crawls:
                 except BaseException:
                     writer.close()
                     raise
-                self._opened[name] = OpenCrawl(frontier, writer)
+                crawl = self._opened[name] = OpenCrawl(frontier, writer)
+                await crawl.put_served()
         return self._opened[name]
+
+    async def sweep(self) -> None:
+        """Write into the stores, again and again, that they are served."""
+        while True:
+            await asyncio.sleep(_SWEEP)
+            for crawl in list(self._opened.values()):
+                await crawl.put_served()
 
     async def delete(self, name: str) -> None:
         """Delete a crawl with its store."""

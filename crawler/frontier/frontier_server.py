@@ -107,6 +107,7 @@ async def _serve(
     notify: Callable[[str], None],
 ) -> None:
     first = await crawls.of(DEFAULT)  # so that a store that cannot be used is told at once
+    sweeping = asyncio.create_task(crawls.sweep())
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
@@ -121,6 +122,7 @@ async def _serve(
         await over.wait()
         await server.stop(_SECONDS_TO_END)
     finally:
+        sweeping.cancel()
         await crawls.close()
 
 
