@@ -13,6 +13,7 @@ from canonry.crawler.frontier.messages import DecodeError, Message
 from canonry.storage import StoreError
 from canonry.storage.frontier.crawl_stores import CrawlNameError
 
+_MOST_WAITING = 16 << 20  # bytes of a stream that are not acknowledged
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _Handler: TypeAlias = Callable[..., Any]
 _Decode: TypeAlias = Callable[[bytes], Message]
@@ -95,21 +96,31 @@ async def pipelined(
         requests: of the client.
         put: puts one, and returns what will be its answer.
         context: of the call.
-        most: how many requests may wait for their answers.
+        most: how many requests may wait for their answers; their bytes are limited, too.
     """
-    waiting: asyncio.Queue[Awaitable[Message] | None] = asyncio.Queue(most)
+    waiting: asyncio.Queue[tuple[int, Awaitable[Message]] | None] = asyncio.Queue(most)
+    unanswered = 0  # bytes
+    room = asyncio.Event()
 
     async def read() -> None:
+        nonlocal unanswered
         try:
             async for request in requests:
-                await waiting.put(await put(request))
+                while unanswered > _MOST_WAITING:
+                    room.clear()
+                    await room.wait()
+                unanswered += len(request)
+                await waiting.put((len(request), await put(request)))
         finally:
             await waiting.put(None)
 
     reading = asyncio.create_task(read())
     try:
-        while (answer := await waiting.get()) is not None:
+        while (taken := await waiting.get()) is not None:
+            size, answer = taken
             await context.write(await answer)
+            unanswered -= size
+            room.set()
         async with _explaining(context):
             await reading
     finally:

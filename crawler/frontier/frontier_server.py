@@ -26,8 +26,10 @@ from canonry.crawler.tokens import check_token, is_same
 from canonry.storage.frontier.crawl_stores import DEFAULT, store_of
 from canonry.storage.sql.engine import without_password
 
-_LARGEST = 64 << 20  # bytes of a message
+_LARGEST = 16 << 20  # bytes of a message
+_IDLE = 300_000  # milliseconds: a connection without a call closes, and its client opens another
 _SEEDS_AT_ONCE = 5_000
+_SWEEP = 15.0  # seconds; after each, a store counts as served for a minute
 _MOST_TOLD = 10  # seeds that are no URLs, which are named one by one
 _SECONDS_TO_END = 5.0  # for calls in progress
 
@@ -107,7 +109,7 @@ async def _serve(
     notify: Callable[[str], None],
 ) -> None:
     first = await crawls.of(DEFAULT)  # so that a store that cannot be used is told at once
-    sweeping = asyncio.create_task(crawls.sweep())
+    sweeping = asyncio.create_task(_sweep(crawls))
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
@@ -124,6 +126,13 @@ async def _serve(
     finally:
         sweeping.cancel()
         await crawls.close()
+
+
+async def _sweep(crawls: Crawls) -> None:
+    """Sweep again and again, until it is cancelled."""
+    while True:
+        await asyncio.sleep(_SWEEP)
+        await crawls.sweep()
 
 
 async def _put_seeds(
@@ -156,6 +165,7 @@ def _opened(place: FrontierPlace) -> tuple["grpc.aio.Server", int]:
         interceptors=interceptors,
         options=[
             ("grpc.max_receive_message_length", _LARGEST),
+            ("grpc.max_connection_idle_ms", _IDLE),
             ("grpc.so_reuseport", 0),  # a second server on the port is an error
         ],
     )

@@ -129,6 +129,18 @@ def test_one_bad_item_fails_no_other(shared: Client) -> None:
     assert late.known.refetchable_from_date == (1 << 63) - 1
 
 
+def test_metadata_that_are_too_large_are_left_out_and_the_url_is_not(shared: Client) -> None:
+    sizes = {"small": 1_000, "large": 64 << 10}
+    items = [
+        frontiers.discovered(f"{_A}{name}", crawlID="sizes", metadata={"text": "x" * size})
+        for name, size in sizes.items()
+    ]
+    assert shared.put(items) == ["OK", "OK"]
+    small, large = shared("GetURLs", crawlID="sizes")
+    assert (small.url, len(small.metadata["text"].values[0])) == (_A + "small", 1_000)
+    assert (large.url, dict(large.metadata)) == (_A + "large", {})
+
+
 @pytest.mark.parametrize("name", ["SetDelay", "PutURLs"])
 def test_what_cannot_be_decoded_is_an_argument_that_is_invalid(shared: Client, name: str) -> None:
     path = f"/urlfrontier.URLFrontier/{name}"
