@@ -10,11 +10,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in `typing`, which would have to be imported
 if TYPE_CHECKING:
-    from canonry import canon
-    from canonry.canon import *  # noqa: F403 - the library's public names are the package's own
-
-    __all__ = ["__version__"]
-    __all__ += canon.__all__
+    from canonry.canon.names import *  # noqa: F403 - the library's names are the package's own
 else:  # a type checker would take every name for one of ours
 
     def __getattr__(name: str) -> object:

@@ -69,7 +69,9 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert canonry.__version__ == version("canonry")
 
 
-@pytest.mark.parametrize("package", ["canonry", "canonry.storage"])
+@pytest.mark.parametrize(
+    "package", ["canonry", "canonry.canon", "canonry.canon.pipeline", "canonry.storage"]
+)
 def test_a_misspelled_name_is_an_error_also_for_type_checkers(package: str) -> None:
     module = importlib.import_module(package)
     with pytest.raises(AttributeError, match="no attribute 'Canonicaliser'"):
