@@ -1,69 +1,29 @@
 """Canonry's library decides which URLs are the same: text in; canonical form, key and reasons out.
 
-It does no I/O: no network, no clock, and no files but the settings that ship with it.
+It does no I/O: no network, no clock, and no files but the settings that ship with it. Everything is
+imported when one of its names is first used: a command that needs one room does not wait for all.
 """
 
 import sys
+from importlib import import_module
 
-from canonry.canon import columns, redaction
-from canonry.canon.api import canonicalize, equivalent, key, same, surt
-from canonry.canon.errors import InvalidURL, Reason
-from canonry.canon.inspect.cautions import Caution, cautions
-from canonry.canon.inspect.extract import Found, extract
-from canonry.canon.inspect.forms import Form
-from canonry.canon.inspect.interpret import interpret
-from canonry.canon.learned.learned_rule import Evidence, LearnedRule, RulesError
-from canonry.canon.learned.ruleset import RuleSet
-from canonry.canon.pipeline.canonical import Canonical, Refused, Trace
-from canonry.canon.pipeline.canonicalizer import Canonicalizer
-from canonry.canon.pipeline.native import is_compiled
-from canonry.canon.policies.policy import Policy, PolicyError
-from canonry.canon.redaction import redact
-from canonry.canon.references.base import establish_base
-from canonry.canon.references.resolve import from_suffix, resolve, same_document
-from canonry.canon.rules.rule import Change, Rung
-from canonry.canon.syntax.grammar import matches
-from canonry.canon.syntax.uri import URI, parse
+TYPE_CHECKING = False  # as in `typing`, which would have to be imported
+if TYPE_CHECKING:
+    from canonry.canon.names import *  # noqa: F403 - all of them
+else:
 
-__all__ = [
-    "URI",
-    "Canonical",
-    "Canonicalizer",
-    "Caution",
-    "Change",
-    "Evidence",
-    "Form",
-    "Found",
-    "InvalidURL",
-    "LearnedRule",
-    "Policy",
-    "PolicyError",
-    "Reason",
-    "Refused",
-    "RuleSet",
-    "RulesError",
-    "Rung",
-    "Trace",
-    "canonicalize",
-    "cautions",
-    "columns",
-    "equivalent",
-    "establish_base",
-    "extract",
-    "from_suffix",
-    "interpret",
-    "is_compiled",
-    "key",
-    "matches",
-    "parse",
-    "redact",
-    "redaction",
-    "resolve",
-    "same",
-    "same_document",
-    "surt",
-]
+    def __getattr__(name: str) -> object:
+        """Import the library, and return a name of it."""
+        library = import_module("canonry.canon.names")
+        if hasattr(library, "__all__"):  # else it is being imported, and asks for a module
+            found = {each: getattr(library, each) for each in library.__all__}
+            globals().update(found, __all__=library.__all__)
+        if name not in globals():
+            raise AttributeError(f"module 'canonry.canon' has no attribute {name!r}")
+        return globals()[name]
+
 
 if __name__ == "canon":  # a checkout, imported by the short name: the same modules, not copies
+    import_module("canonry.canon.names")
     ours = [name for name in sys.modules if name.startswith("canonry.canon")]
     sys.modules.update({name.removeprefix("canonry."): sys.modules[name] for name in ours})

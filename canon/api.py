@@ -158,8 +158,6 @@ def equivalent(
         check_choice("rung", rung, RUNGS)
         rung = RUNGS[rung]
     check_choice("dialect", dialect, LADDERS)
-    if rung is Rung.STRING:
-        return to_text(a) == to_text(b)
     if rung is Rung.PRACTICE:
         return same(a, b)
     return _climb(to_text(a), rung, dialect) == _climb(to_text(b), rung, dialect)

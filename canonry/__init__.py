@@ -10,24 +10,20 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in `typing`, which would have to be imported
 if TYPE_CHECKING:
-    from canonry import canon
-    from canonry.canon import *  # noqa: F403 - the library's public names are the package's own
+    from canonry.canon.names import *  # noqa: F403 - the library's names are the package's own
+else:  # a type checker would take every name for one of ours
 
-    __all__ = ["__version__"]
-    __all__ += canon.__all__
+    def __getattr__(name: str) -> object:
+        """Import the library, and return a name of it."""
+        library = import_module("canonry.canon")
+        names = {each: getattr(library, each) for each in library.__all__}
+        globals().update(names, canon=library, __all__=["__version__", *names])
+        if name not in globals():
+            raise AttributeError(f"module 'canonry' has no attribute {name!r}", name=name, obj=None)
+        return globals()[name]
+
 
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> object:
-    """Import the library, and return a name of it."""
-    library = import_module("canonry.canon")
-    names = {each: getattr(library, each) for each in library.__all__}
-    globals().update(names, canon=library, __all__=["__version__", *names])
-    if name not in globals():
-        raise AttributeError(f"module 'canonry' has no attribute {name!r}", name=name, obj=None)
-    found: object = globals()[name]
-    return found
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.run.job.lease_owners import has_ended, is_alive_here
 from canonry.storage import StoreError
-from canonry.storage.facts import recorded_policy
+from canonry.storage.facts import check_unserved, recorded_policy
 from canonry.storage.learned import rekeying, rule_rows
 from canonry.storage.learned.classes import LEARNED, release
 from canonry.storage.policy_change import (
@@ -99,7 +99,7 @@ def _target(make: Canonicalizer, text: str) -> Target:
 
 
 def _check_unused(connection: Connection) -> None:
-    """Refuse a store that a crawl uses.
+    """Refuse a store that a crawl or a frontier uses.
 
     A crawl on another machine without a lease is not found. It notices the change at its next step,
     and stops.
@@ -107,6 +107,7 @@ def _check_unused(connection: Connection) -> None:
     Raises:
         StoreError: naming the crawl.
     """
+    check_unserved(connection)
     running = select(jobs.c.settings).where(jobs.c.state == "running")
     workers = [msgspec.json.decode(text).get("worker", "") for text in connection.scalars(running)]
     leased = select(hosts.c.lease_owner).where(hosts.c.lease_until > time.time()).distinct()

@@ -46,11 +46,13 @@ _PLACES = {
 }  # the others are in "records"
 
 
-def __getattr__(name: str) -> object:
-    """Import a name of the store."""
-    if name not in __all__:
-        raise AttributeError(f"module 'canonry.storage' has no attribute {name!r}")
-    place = import_module(f"canonry.storage.{_PLACES.get(name, 'records')}")
-    found: object = getattr(place, name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
+
+    def __getattr__(name: str) -> object:
+        """Import a name of the store."""
+        if name not in __all__:
+            raise AttributeError(f"module 'canonry.storage' has no attribute {name!r}")
+        place = import_module(f"canonry.storage.{_PLACES.get(name, 'records')}")
+        found: object = getattr(place, name)
+        globals()[name] = found
+        return found

@@ -1,10 +1,12 @@
 """Facts about a store: its schema, its policy and its id, written when it is created."""
 
+import time
 import uuid
 
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import Connection, delete, insert, inspect, select
 
 from canonry.canon.policies import released, versioned_name
+from canonry.storage.sql.bulk import upsert
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.prepared import Prepared
@@ -13,6 +15,9 @@ from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
 _IDENTITY = Prepared(select(meta.c.name, meta.c.value).where(meta.c.name.in_(("policy", "id"))))
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
+_SERVED_UNTIL = (
+    "served until"  # the name of a row in meta: a frontier serves it; seconds since 1970
+)
 
 
 def establish(connection: Connection, policy: str, fingerprint: str) -> str:
@@ -81,6 +86,41 @@ def check_unchanged(connection: Connection, policy: str, store_id: str) -> None:
         raise StoreError(f"its policy was {was} and is {is_now} now; run the command again")
     if now.get("id") != store_id:
         raise StoreError("another store has taken its place; run the command again")
+
+
+def put_fact(connection: Connection, name: str, value: str) -> None:
+    """Write a fact that changes, such as a setting of a frontier."""
+    new = upsert(connection.dialect.name, meta).values(name=name, value=value)
+    connection.execute(
+        new.on_conflict_do_update(index_elements=["name"], set_={"value": new.excluded.value})
+    )
+
+
+def drop_fact(connection: Connection, name: str) -> None:
+    """Delete a fact."""
+    connection.execute(delete(meta).where(meta.c.name == name))
+
+
+def put_served(connection: Connection, until: float | None) -> None:
+    """Write until when a frontier certainly serves the store, in seconds since 1970; None: not."""
+    if until is None:
+        drop_fact(connection, _SERVED_UNTIL)
+    else:
+        put_fact(connection, _SERVED_UNTIL, str(until))
+
+
+def check_unserved(connection: Connection) -> None:
+    """Refuse a store that a frontier serves: what engines put meanwhile would be lost.
+
+    Raises:
+        StoreError: a frontier serves it.
+    """
+    until = connection.scalar(select(meta.c.value).where(meta.c.name == _SERVED_UNTIL))
+    if until is not None and float(until) > time.time():
+        raise StoreError(
+            "a frontier serves it, or was killed less than a minute ago; stop it, and run the "
+            "command again"
+        )
 
 
 def recorded_policy(url: str) -> str | None:

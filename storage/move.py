@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect, select, update
 
-from canonry.storage.facts import check_schema, read_facts
+from canonry.storage.facts import check_schema, check_unserved, read_facts
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
 from canonry.storage.requests.request_tables import tables as request_tables
 from canonry.storage.rows.revisit_rows import tables as revisit_tables
@@ -37,7 +37,7 @@ class Moved(NamedTuple):
 class _Progress(NamedTuple):
     """How far a move has come."""
 
-    source: list[Any]  # the id of the store, and for each table its rows and its largest key
+    source: list[Any]  # the id of the store, and for each table its rows and its last key
     table: str = ""  # the one that was written last
     key: list[Any] = []  # noqa: RUF012 - never changed; the last key that was written
     done: int = 0  # rows
@@ -52,7 +52,7 @@ def move(
     """Move a store into an empty database, or go on with a move that was interrupted.
 
     Args:
-        source: names the store; it is only read, and no crawl may use it.
+        source: names the store; it is only read, and no crawl or frontier may use it.
         target: names the other database.
         advance: called with numbers of rows: written since the last call, and in all.
         notify: receives sentences for people.
@@ -105,11 +105,12 @@ def _on_demand() -> list[Table]:
 
 
 def _check_unused(reading: Connection) -> None:
-    """Refuse a store that a crawl uses.
+    """Refuse a store that a crawl or a frontier uses.
 
     Raises:
-        StoreError: a worker has leased hosts.
+        StoreError: a worker has leased hosts, or a frontier serves it.
     """
+    check_unserved(reading)
     used = select(func.count()).where(
         hosts.c.lease_owner.is_not(None), hosts.c.lease_until > time.time()
     )
@@ -121,12 +122,15 @@ def _check_unused(reading: Connection) -> None:
 
 
 def _state_of(reading: Connection, facts: dict[str, str], todo: Sequence[Table]) -> list[Any]:
-    """Return what tells whether a store is as it was: its id, rows and largest keys."""
+    """Return what tells whether a store is as it was: its id, and of each table rows and key."""
     found: list[Any] = [facts["id"]]
     for table in todo:
-        keys = [func.max(column) for column in table.primary_key]
-        number, *largest = reading.execute(select(func.count(), *keys).select_from(table)).one()
-        found.append([number, [_as_json(value) for value in largest]])
+        keys = list(table.primary_key)
+        number = reading.execute(select(func.count()).select_from(table)).scalar_one()
+        # PostgreSQL has a max() of bytea since release 18.
+        last = select(*keys).order_by(*(key.desc() for key in keys)).limit(1)
+        row = reading.execute(last).one_or_none()
+        found.append([number, [_as_json(value) for value in row or ()]])
     return found
 
 

@@ -49,6 +49,7 @@ _MISSING = "Skipped: needs "  # how the reason of such a skip begins
 
 _BY_FIXTURE = {
     "browser": "browser",
+    "oldest_server": "postgresql",
     "server": "postgresql",
     "spark_session": "spark",
     "undisturbed": "processes",
@@ -57,6 +58,10 @@ _BY_FIXTURE = {
 _WEIGHTS = {"browser": 5, "spark": 200, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
 _WEIGHT_OF_A_LAW = 15
 _FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
+# The fixtures of the servers, by the kinds of databases that tests name.
+_SERVERS = {"postgresql": "server", databases.OLDEST: "oldest_server"}
+# Rooms whose tests of all databases are those of our SQL: they also run on the oldest PostgreSQL.
+_OF_SQL = ("tests/storage/", "tests/crawler/frontier/")
 _STARTERS = (subprocess, multiprocessing, sites.run_command, sites.start)
 _SIGNALS = frozenset({"kill", "send_signal", "terminate"})
 
@@ -81,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _causes(item: pytest.Function) -> set[str]:
     """Return the markers that a test earns by its fixtures, its parameters and its code."""
     found = {_BY_FIXTURE[name] for name in item.fixturenames if name in _BY_FIXTURE}
-    if hasattr(item, "callspec") and item.callspec.params.get("database") == "postgresql":
+    if hasattr(item, "callspec") and item.callspec.params.get("database") in _SERVERS:
         found.add("postgresql")
     test = getattr(item.function, "hypothesis", None)
     names = _names_of_a_test(test.inner_test if test else item.function)
@@ -119,6 +124,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marked = metafunc.definition.get_closest_marker
     if marked("every_database"):
         names = ["sqlite"] if marked("sqlite") else ["sqlite", "postgresql"]
+        if not marked("sqlite") and metafunc.definition.nodeid.startswith(_OF_SQL):
+            names.append(databases.OLDEST)
         metafunc.parametrize("database", names, indirect=True)
 
 
@@ -181,10 +188,10 @@ def database(
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(databases.SERVER, raising=False)
         name: str = getattr(request, "param", "sqlite")
-        if name == "postgresql":
-            patch.setenv(databases.SERVER, request.getfixturevalue("server"))
+        if name in _SERVERS:
+            patch.setenv(databases.SERVER, request.getfixturevalue(_SERVERS[name]))
             patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-        yield name
+        yield "postgresql" if name in _SERVERS else name
 
 
 @pytest.fixture(scope="session")
@@ -194,6 +201,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with databases.server(folder) as uri:
         yield uri
     rmtree(folder, ignore_errors=True)  # a failure of any test would keep it: 800 MB
+
+
+@pytest.fixture(scope="session")
+def oldest_server() -> Iterator[str]:
+    """Run the oldest PostgreSQL that we support, where Debian's package is installed."""
+    if not databases.OLDEST_PROGRAMS.is_dir():
+        pytest.skip(
+            f"needs PostgreSQL 15 in {databases.OLDEST_PROGRAMS}: apt install postgresql-15"
+        )
+    with databases.oldest_server() as uri:
+        yield uri
 
 
 @pytest.fixture(scope="module")

@@ -120,6 +120,10 @@ class RuleSet:
         self._on: dict[str, tuple[LearnedRule, ...]] = {}
         self._steps: dict[str, tuple[RuleStep, ...]] = {}
 
+    def __repr__(self) -> str:
+        """Return how many rules there are, and the policy."""
+        return f"<RuleSet of {len(self.rules):,} rules for {versioned_name(self.policy)}>"
+
     def with_changes(self, changed: Iterable[LearnedRule]) -> "RuleSet":
         """Return a set in which some rules take the place of those with their ids, if any.
 

@@ -91,6 +91,11 @@ class Canonicalizer:
             self.native = None
             self._without_rules = Canonicalizer(self.policy)
 
+    def __repr__(self) -> str:
+        """Return the policy and the rules, as a call."""
+        rules = "" if self.rules is None else f", rules={self.rules!r}"
+        return f"{type(self).__name__}({self.policy.versioned_name!r}{rules})"
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy what it was made from; the copy compiles it again."""
         return type(self), (self.policy, self.rules)
@@ -117,10 +122,10 @@ class Canonicalizer:
             form = self.native.canonical(url) if base is None else self.native.canonical(url, base)
             if form is not None:
                 return form
-        text = url if isinstance(url, str) else to_text(url)
+        text = to_text(url)
         url_and_identity = self._recognize(text) if base is None else None
         if url_and_identity is None:
-            read = self._read(to_text(text), base)
+            read = self._read(text, base)
             if base is not None and self.native is not None:  # it could not resolve the reference
                 form = self.native.canonical(read)
                 if form is not None:
@@ -140,10 +145,10 @@ class Canonicalizer:
             identity = self.native.identity(url)
             if identity is not None:
                 return identity
-        text = url if isinstance(url, str) else to_text(url)
+        text = to_text(url)
         url_and_identity = self._recognize(text) if base is None else None
         if url_and_identity is None:
-            read = self._read(to_text(text), base)
+            read = self._read(text, base)
             url_and_identity = self._recognize(read) or (read, self._identify(read))
         return url_and_identity[1]
 

@@ -13,9 +13,10 @@ from canonry.canon.syntax.schemes import WEB
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _SLASHES = re.compile("//+")
 # Session identifiers, as in the indexes: a name, also at the end of a longer one, and a value,
-# mostly of an exact length. The separator after it is removed, too.
+# mostly of an exact length. The separator after it is removed, too. The digits of an escape, as in
+# "%CFID=1", are no letters of a name.
 _SESSION_FIELD = compile_pattern(
-    r"(?:(?:jsessionid|phpsessid|sid)=[0-9a-z]{32}|aspsessionid[a-z]{8}=[a-z]{24}"
+    r"(?<!%)(?<!%[0-9a-f])(?:(?:jsessionid|phpsessid|sid)=[0-9a-z]{32}|aspsessionid[a-z]{8}=[a-z]{24}"
     r"|cfid=(?:(?!cfid=)[^&])++&cftoken=[^&]++)(?:&|\Z)",
     re.IGNORECASE,
 )

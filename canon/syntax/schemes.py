@@ -53,7 +53,8 @@ SCHEMES = {
     # The draft of 1993 names rlogin without a port, and no later document has the scheme.
     "rlogin": _service(None, "the URL draft of 1993", root=True),
     "ldap": _service("389", "RFC 4516 section 2"),
-    "ldaps": _service("636", "RFC 4516 section 2"),
+    # RFC 4516 has ldap alone; programs read ldaps in the same way, on the port of IANA's service.
+    "ldaps": _service("636", "IANA's service ldaps"),
     "file": _hierarchy(None, "RFC 8089 section 2", root=False),
     "afs": _generic("the URL draft of 1993"),  # its authority is a cell, which is no DNS host
     "mailto": _opaque("RFC 6068 section 2"),

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from canonry import __version__, extras
+from canonry import __version__
 from canonry.canon.pipeline import kernel_in_words
 from canonry.crawler.cli.described import DescribedGroup, write_examples
 from canonry.crawler.cli.exit_codes import FAILED, INTERRUPTED, USAGE
+from canonry.extras import MissingExtraError, naming_extra
 
 
 class Listed(NamedTuple):
@@ -123,7 +124,7 @@ class LazyGroup(DescribedGroup):
         """
         if cmd_name not in COMMANDS:
             return None
-        with extras.naming_extra(f"canonry {cmd_name}"):
+        with naming_extra(f"canonry {cmd_name}"):
             module = import_module(f"canonry.crawler.cli.{COMMANDS[cmd_name].module}")
         command: click.Command = getattr(module, cmd_name)
         return command
@@ -143,7 +144,7 @@ class LazyGroup(DescribedGroup):
         """Run the command; a help that cannot be written ends as results do."""
         try:
             return super().main(*args, **more)
-        except extras.MissingExtraError as error:
+        except MissingExtraError as error:
             click.echo(f"canonry: {error}", err=True)
             sys.exit(USAGE)
         except OSError as error:

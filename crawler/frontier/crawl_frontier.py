@@ -5,6 +5,7 @@ acknowledged, and no URL handed out, before it is committed.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -15,6 +16,8 @@ from canonry.crawler.frontier.intake import Intake
 from canonry.crawler.frontier.reports import Item
 from canonry.crawler.opening import open_store
 from canonry.crawler.settings import FrontierSettings
+from canonry.storage import StoreError
+from canonry.storage.facts import put_served
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.frontier_tables import create_tables
 from canonry.storage.frontier.queues import FrontierURL, QueueFigures
@@ -23,6 +26,7 @@ from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import urls
 
 _DAY = 86_400  # seconds
+_SERVED = 60.0  # seconds; other commands leave alone a store that is served
 _DELETED_AT_ONCE = 20_000  # URLs
 _R = TypeVar("_R")
 
@@ -59,11 +63,16 @@ class CrawlFrontier:
         self._canonicalizer = Canonicalizer(policy)
         self._store = open_store(store, policy, notify)
         self._intake = Intake(self._store, self._canonicalizer, settings, notify, learns=learns)
-        with self._store.transaction() as connection:
-            create_tables(connection)
+        self._in(create_tables)
+
+    def put_served(self, now: float) -> None:
+        """Write that the store is served, for a minute from now; in seconds since 1970."""
+        self._in(partial(put_served, until=now + _SERVED))
 
     def close(self) -> None:
         """Close the store."""
+        with suppress(StoreError):  # in a minute it counts as not served, anyway
+            self._in(partial(put_served, until=None))
         self._store.close()
 
     def put(self, items: Sequence[Item], now: float) -> list[bool | None]:

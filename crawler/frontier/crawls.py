@@ -19,6 +19,10 @@ _LOG = logging.getLogger("canonry.frontier")
 # URLs in a transaction. What else is asked waits for it; if something was lately, it is short.
 _AT_ONCE, _AT_ONCE_SHORT = 5_000, 1_000
 _LATELY = 2.0  # seconds
+# An open crawl takes 2.5 MB, three files and a thread. Those that are not used close: after some
+# seconds, and the one that was used longest ago if more would be open. The first one stays.
+_IDLE = 300.0
+_MOST_OPEN = 64
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 Opener = Callable[[str], CrawlFrontier]
@@ -45,11 +49,32 @@ class OpenCrawl:
         self._waiting: list[Group] = []
         self._writing: asyncio.Task[None] | None = None
         self._called_at = -_LATELY
+        self._calls = 0  # in progress
+        self._is_closed = False
+        self.used_at = time.monotonic()
 
     async def call(self, method: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call a method of the frontier on its thread."""
-        self._called_at = time.monotonic()
-        return await self._writer.call(method, *args, **kwargs)
+        self.used_at = self._called_at = time.monotonic()
+        self._calls += 1
+        try:
+            return await self._writer.call(method, *args, **kwargs)
+        finally:
+            self._calls -= 1
+
+    @property
+    def is_busy(self) -> bool:
+        """Return True while something is called or written."""
+        return self._calls > 0 or self._writing is not None
+
+    async def put_served(self) -> None:
+        """Let other commands leave the store alone; it does not matter if that fails."""
+        if self._is_closed:
+            return
+        try:
+            await self._writer.call(self._frontier.put_served, time.time())
+        except StoreError as error:
+            _log(error)
 
     @property
     def frontier(self) -> CrawlFrontier:
@@ -60,6 +85,7 @@ class OpenCrawl:
         """Put items; the answers come when they are committed, or a `NotWrittenError` does."""
         answered: asyncio.Future[list[bool | None]] = asyncio.get_running_loop().create_future()
         self._waiting.append(Group(items, answered))
+        self.used_at = time.monotonic()
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
         return answered
@@ -100,10 +126,13 @@ class OpenCrawl:
 
     async def close(self) -> None:
         """Write what waits, and close the store."""
+        self._is_closed = True
         if self._writing is not None:
             await self._writing
-        await self.call(self._frontier.close)
-        self._writer.close()
+        try:
+            await self.call(self._frontier.close)
+        finally:
+            self._writer.close()
 
 
 class Crawls:
@@ -156,14 +185,39 @@ class Crawls:
             return crawl
         async with self._opening:
             if name not in self._opened:
+                await self._close_unused(_MOST_OPEN - 1)
                 writer = Writer()
                 try:
                     frontier = await writer.call(self._opener, name)
                 except BaseException:
                     writer.close()
                     raise
-                self._opened[name] = OpenCrawl(frontier, writer)
+                crawl = self._opened[name] = OpenCrawl(frontier, writer)
+                await crawl.put_served()
         return self._opened[name]
+
+    async def sweep(self) -> None:
+        """Close crawls that were not used lately, and write into the others that they are served.
+
+        A server does this several times a minute.
+        """
+        async with self._opening:
+            await self._close_unused(_MOST_OPEN, time.monotonic() - _IDLE)
+        for crawl in list(self._opened.values()):
+            await crawl.put_served()
+
+    async def _close_unused(self, most: int, since: float = float("-inf")) -> None:
+        """Close crawls that nothing uses: the longest unused first, while too many are open.
+
+        Args:
+            most: how many may stay open, if something uses no more.
+            since: those that were not used since then also close; on the monotonic clock.
+        """
+        for name in sorted(self._opened, key=lambda name: self._opened[name].used_at):
+            crawl = self._opened[name]
+            is_left = len(self._opened) <= most and crawl.used_at > since
+            if not (is_left or crawl.is_busy or name == DEFAULT):
+                await self._opened.pop(name).close()
 
     async def delete(self, name: str) -> None:
         """Delete a crawl with its store."""

@@ -5,7 +5,6 @@ import logging
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from hmac import compare_digest
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +22,14 @@ from canonry.crawler.frontier.service import Service
 from canonry.crawler.opening import policy_for
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import FrontierSettings, SettingsError
+from canonry.crawler.tokens import check_token, is_same
 from canonry.storage.frontier.crawl_stores import DEFAULT, store_of
 from canonry.storage.sql.engine import without_password
 
-_LARGEST = 64 << 20  # bytes of a message
+_LARGEST = 16 << 20  # bytes of a message
+_IDLE = 300_000  # milliseconds: a connection without a call closes, and its client opens another
 _SEEDS_AT_ONCE = 5_000
+_SWEEP = 15.0  # seconds; after each, a store counts as served for a minute
 _MOST_TOLD = 10  # seeds that are no URLs, which are named one by one
 _SECONDS_TO_END = 5.0  # for calls in progress
 
@@ -71,9 +73,11 @@ def serve(
         seeds: URLs to put before the first client is served.
 
     Raises:
-        SettingsError: if the port cannot be opened, or a file of TLS cannot be read.
+        SettingsError: if the port cannot be opened, a file of TLS cannot be read, or the token is
+            none that `check_token` accepts.
         StoreError: if the store cannot be used.
     """
+    check_token(place.token)
     logging.basicConfig(format="canonry: %(message)s")
     crawls = Crawls(store, _opener(store, policy, settings, notify, learns))
     asyncio.run(_serve(store, crawls, place, names_of(settings), seeds, notify))
@@ -105,6 +109,7 @@ async def _serve(
     notify: Callable[[str], None],
 ) -> None:
     first = await crawls.of(DEFAULT)  # so that a store that cannot be used is told at once
+    sweeping = asyncio.create_task(_sweep(crawls))
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
@@ -119,7 +124,15 @@ async def _serve(
         await over.wait()
         await server.stop(_SECONDS_TO_END)
     finally:
+        sweeping.cancel()
         await crawls.close()
+
+
+async def _sweep(crawls: Crawls) -> None:
+    """Sweep again and again, until it is cancelled."""
+    while True:
+        await asyncio.sleep(_SWEEP)
+        await crawls.sweep()
 
 
 async def _put_seeds(
@@ -152,6 +165,7 @@ def _opened(place: FrontierPlace) -> tuple["grpc.aio.Server", int]:
         interceptors=interceptors,
         options=[
             ("grpc.max_receive_message_length", _LARGEST),
+            ("grpc.max_connection_idle_ms", _IDLE),
             ("grpc.so_reuseport", 0),  # a second server on the port is an error
         ],
     )
@@ -189,7 +203,7 @@ class _TokenCheck(grpc.aio.ServerInterceptor):
     """Refuses calls that do not bring the token."""
 
     def __init__(self, token: str) -> None:
-        self._expected = f"Bearer {token}".encode()
+        self._expected = f"Bearer {token}"
 
         async def refuse(_request: Any, context: Any) -> None:  # noqa: ANN401 - of any method
             await context.abort(
@@ -206,6 +220,6 @@ class _TokenCheck(grpc.aio.ServerInterceptor):
     ) -> Any:  # noqa: ANN401 - as above
         """Return the handler of a call."""
         given = dict(handler_call_details.invocation_metadata).get("authorization", "")
-        if compare_digest(str(given).encode(), self._expected):
+        if is_same(self._expected, str(given)):
             return await continuation(handler_call_details)
         return self._refusal

@@ -73,7 +73,8 @@ class Intake:
             now: seconds since 1970.
 
         Returns:
-            For each: True if it was new, or a report; False if it was known; None if it is no URL.
+            For each: True if it was new, or a report; False if it was known; None if it is no URL,
+            or its queue has a zero character in its name.
         """
 
         def switch_off() -> bool:
@@ -90,7 +91,9 @@ class Intake:
         forms = self._canonicalizer.many([item.url for item in items])
         puts: dict[int, _Put] = {}
         for place, (item, form) in enumerate(zip(items, forms, strict=True)):
-            if not isinstance(form, Refused) and (queue := item.queue or host_of(form.url)):
+            if isinstance(form, Refused) or "\0" in item.queue:  # PostgreSQL has no such names
+                continue
+            if queue := item.queue or host_of(form.url):
                 puts[place] = _Put(item, form, queue)
         if not puts:
             return answers

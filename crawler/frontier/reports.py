@@ -60,7 +60,7 @@ def report_of(item: Item, settings: FrontierSettings) -> Report:
     for what the site itself says: two pages that name one canonical URL are the same.
     """
     notes = item.notes
-    status = _number(notes.get(settings.status, ""))
+    status = _status(notes.get(settings.status, ""))
     if redirect := notes.get(settings.redirect):
         return Report(State.REDIRECTED, redirect=redirect, status=status or _FOUND)
     error = notes.get(settings.error)
@@ -93,10 +93,15 @@ def report_of(item: Item, settings: FrontierSettings) -> Report:
     )
 
 
+def _status(text: str) -> int:
+    """Return a status code, which has three digits (RFC 9110 section 15); 0 for anything else."""
+    return _number(text) if len(text) == 3 else 0  # noqa: PLR2004 - see above
+
+
 def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0  # noqa: PLR2004
 
 
 def _short(text: str) -> str:
     """Return the first words of an error, so that there are few kinds of them."""
-    return " ".join(text.split())[:40].casefold()
+    return " ".join(text.replace("\0", " ").split())[:40].casefold()

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import grpc
 
+from canonry.canon import redact
 from canonry.crawler.frontier import messages
 from canonry.crawler.frontier.calls import Context, pipelined
 from canonry.crawler.frontier.crawl_frontier import UnknownQueueError
@@ -19,12 +20,16 @@ from canonry.storage.frontier.crawl_stores import DEFAULT
 from canonry.storage.frontier.queues import FrontierURL
 from canonry.storage.frontier.scheduling import Wish
 
+_LOG = logging.getLogger("canonry.frontier")
 _SECONDS_OUT = 30  # that URLs are out, if the client does not say
 _MOST_QUEUES = 10_000  # of one call
 _MOST_OF_QUEUE = 10_000  # URLs of one call
 _PAGE = 100  # results, if the client does not say how many
 _URLS_WAITING, _BATCHES_WAITING = 10_000, 100  # messages of a stream that are not acknowledged
+_MOST_METADATA = 64 << 10  # bytes that are kept with a URL
+_SHOWN = 200  # characters of a URL in the log
 _LISTED_AT_ONCE = 1_000
+_NEVER = (1 << 63) - 1  # the last second that databases can hold
 _LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
 # The places of items of one crawl in their batch, and what will be the answers to them.
 _Answered: TypeAlias = tuple[list[int], Awaitable[list[bool | None]]]
@@ -70,11 +75,12 @@ class Service:
             wish = wish._replace(queues=left)
 
     async def PutURLs(  # noqa: N802
-        self, requests: AsyncIterator[Message], context: Context
+        self, requests: AsyncIterator[bytes], context: Context
     ) -> None:
         """Write what a client streams, and acknowledge each URL when it is committed."""
 
-        async def put(message: Message) -> Awaitable[Message]:
+        async def put(raw: bytes) -> Awaitable[Message]:
+            message = messages.URLItem.FromString(raw)
             item, name = self._item(message)
             crawl = await self._crawls.of(name)
             number = message.ID or item.url
@@ -114,8 +120,8 @@ class Service:
         """Return a URL as it was put, and the name of its crawl."""
         if message.WhichOneof("item") == "known":
             info, name = message.known.info, message.known.info.crawlID
-            item = self._item_of(info)
-            return item._replace(is_known=True, again_at=message.known.refetchable_from_date), name
+            again_at = min(message.known.refetchable_from_date, _NEVER)
+            return self._item_of(info)._replace(is_known=True, again_at=again_at), name
         info = message.discovered.info
         name = info.crawlID
         return self._item_of(info), name
@@ -129,7 +135,14 @@ class Service:
                 for name, values in info.metadata.items()
                 if name in self._names and values.values
             }
-        return Item(url, queue, messages.take_metadata(info), notes=notes)
+        metadata = messages.take_metadata(info)
+        if len(metadata) > _MOST_METADATA:
+            shown, size = redact(url)[:_SHOWN], len(metadata)
+            _LOG.warning(
+                "%s: %d bytes of metadata are left out; %d may be", shown, size, _MOST_METADATA
+            )
+            metadata = b""
+        return Item(url, queue, metadata, notes=notes)
 
     async def SetDelay(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Set the pause of a queue, or of all that have none of their own."""
@@ -213,9 +226,8 @@ class Service:
     async def ListURLs(self, request: Message, context: Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
         """Stream what is known of some URLs."""
         name = request.crawlID or DEFAULT
-        crawl = await self._crawls.find(name)
         left, start = request.size or _PAGE, request.start
-        while left and crawl is not None:
+        while left and (crawl := await self._crawls.find(name)) is not None:
             most = min(left, _LISTED_AT_ONCE)
             found = await crawl.call(
                 partial(crawl.frontier.listed, ignore_case=request.ignoreCase),

@@ -12,13 +12,11 @@ Foreign pages can make browsers send requests to this server. Four things keep t
 import ipaddress
 import secrets
 from collections.abc import Collection, Mapping
-from hmac import compare_digest
 from typing import NamedTuple
 
-from canonry.crawler.settings import SettingsError
+from canonry.crawler.tokens import check_token, is_same
 
 FIELD = "form-token"  # the name of the form's token
-_SHORTEST = 8  # characters of a token
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # For browsers: scripts, styles and images only from this server.
@@ -59,7 +57,7 @@ class Safety(NamedTuple):
 
     def has_token(self, given: Collection[str]) -> bool:
         """Return True if the server has a token, and it is among these."""
-        return self.token is not None and any(_same(self.token, one) for one in given)
+        return self.token is not None and any(is_same(self.token, one) for one in given)
 
     def may_act(self, *, headers: Mapping[str, str], form_token: str, bearer: str) -> bool:
         """Return True if a request may change something.
@@ -76,7 +74,7 @@ class Safety(NamedTuple):
             return False
         if bearer and self.has_token([bearer]):
             return True
-        return origin is not None and _same(self.form_token, form_token)
+        return origin is not None and is_same(self.form_token, form_token)
 
 
 def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
@@ -90,11 +88,7 @@ def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
     Raises:
         SettingsError: if the token is too short, or cannot be sent.
     """
-    if token is not None and (len(token) < _SHORTEST or not token.isascii() or " " in token):
-        raise SettingsError(
-            f"the live page's token: it has to have at least {_SHORTEST} ASCII characters, and no "
-            "spaces"
-        )
+    check_token(token)
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     own_names = frozenset(bare_host(name) for name in names)
@@ -131,8 +125,3 @@ def _is_own(origin: str, host: str) -> bool:
     """Return True if an ``Origin`` is the server to which the request was sent (RFC 6454)."""
     scheme, _, rest = origin.partition("://")
     return scheme in {"http", "https"} and rest.casefold() == host.casefold()
-
-
-def _same(one: str, other: str) -> bool:
-    """Compare two tokens in constant time."""
-    return compare_digest(one.encode(), other.encode("utf-8", "surrogateescape"))

@@ -24,19 +24,25 @@ _SCHEMA = "crawl_"
 _LONGEST = 50  # characters of a name of ours: PostgreSQL cuts off what is much longer
 
 
+class CrawlNameError(StoreError):
+    """No crawl can have that name."""
+
+
 def store_of(store: str, crawl: str) -> str:
     """Return the URL of a crawl's store.
 
     Raises:
-        StoreError: if the name is too long, or the store cannot be divided.
+        CrawlNameError: if the name is too long.
+        StoreError: if the store cannot be divided.
     """
     url = read_url(store)
     if crawl == DEFAULT:
         return url.render_as_string(hide_password=False)
     name = quote(crawl, safe="")
     if len(name) > _LONGEST:
-        raise StoreError(
-            f"crawl {crawl[:_LONGEST]}…: its name is longer than {_LONGEST} characters"
+        raise CrawlNameError(
+            f"crawl {crawl[:_LONGEST]}…: its name is longer than {_LONGEST} characters (others "
+            "than letters, digits and _.-~ count three or more)"
         )
     file = file_of(url)
     if file is not None:

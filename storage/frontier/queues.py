@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, exists, func, select, text, update
 from sqlalchemy import delete as delete_rows
 
+from canonry.storage.facts import drop_fact, put_fact
 from canonry.storage.frontier.frontier_tables import queues, schedule
 from canonry.storage.frontier.scheduling import (
     IN_FLIGHT,
@@ -16,7 +17,6 @@ from canonry.storage.frontier.scheduling import (
 )
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import upsert
 from canonry.storage.sql.schema import State, hosts, meta, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 
@@ -54,7 +54,7 @@ def default_delay(connection: Connection, otherwise: float) -> float:
 
 def put_default_delay(connection: Connection, seconds: float) -> None:
     """Write the pause of queues that have none of their own."""
-    _put_fact(connection, _DELAY, str(seconds))
+    put_fact(connection, _DELAY, str(seconds))
 
 
 def is_active(connection: Connection) -> bool:
@@ -65,16 +65,9 @@ def is_active(connection: Connection) -> bool:
 def put_active(connection: Connection, *, active: bool) -> None:
     """Write whether URLs are to be handed out."""
     if active:
-        connection.execute(delete_rows(meta).where(meta.c.name == _INACTIVE))
+        drop_fact(connection, _INACTIVE)
     else:
-        _put_fact(connection, _INACTIVE, "1")
-
-
-def _put_fact(connection: Connection, name: str, value: str) -> None:
-    new = upsert(connection.dialect.name, meta).values(name=name, value=value)
-    connection.execute(
-        new.on_conflict_do_update(index_elements=["name"], set_={"value": new.excluded.value})
-    )
+        put_fact(connection, _INACTIVE, "1")
 
 
 def id_of(connection: Connection, name: str) -> int | None:

@@ -69,6 +69,27 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert canonry.__version__ == version("canonry")
 
 
+@pytest.mark.parametrize(
+    "package", ["canonry", "canonry.canon", "canonry.canon.pipeline", "canonry.storage"]
+)
+def test_a_misspelled_name_is_an_error_also_for_type_checkers(package: str) -> None:
+    module = importlib.import_module(package)
+    with pytest.raises(AttributeError, match="no attribute 'Canonicaliser'"):
+        module.Canonicaliser  # noqa: B018 - it fails
+    code = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
+    seen = {node.name for node in code.body if isinstance(node, ast.FunctionDef)}
+    assert "__getattr__" not in seen  # with it, checkers take every name for one that is there
+
+
+def test_what_a_canonicalizer_is_can_be_read() -> None:
+    make = canonry.Canonicalizer("search@1")
+    assert repr(make) == "Canonicalizer('search@1')"
+    rule = canonry.LearnedRule(host="a.example", family="trailing-slash", new="bare")
+    rules = canonry.RuleSet([rule], "web/1")
+    found = repr(canonry.Canonicalizer(rules=rules))
+    assert found == "Canonicalizer('web@1', rules=<RuleSet of 1 rules for web@1>)"
+
+
 def test_importing_the_library_loads_no_heavy_packages() -> None:
     loaded = run("-c", "import sys, canonry; print(*sys.modules)", folder=ROOT).split()
     assert HEAVY.isdisjoint(loaded)

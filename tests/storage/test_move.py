@@ -21,7 +21,8 @@ from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
 
 Place = Callable[[str], str]
-KINDS = ["sqlite", "postgresql"]
+KINDS = ["sqlite", "postgresql", databases.OLDEST]
+UPGRADE = ("upgrade", "--store", "crawl.db", "--policy", "search")
 _LEASES = {"lease_owner", "lease_until"}
 
 
@@ -32,7 +33,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     def named(kind: str) -> str:
         if kind == "sqlite":
             return f"sqlite:///{tmp_path / 'target'}.db"
-        uri = request.getfixturevalue("server")
+        uri = request.getfixturevalue("server" if kind == "postgresql" else "oldest_server")
         database = "m" + hashlib.blake2b(str(tmp_path).encode(), digest_size=8).hexdigest()
         with psycopg.connect(uri, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {database}")
@@ -212,6 +213,20 @@ def test_a_crawl_goes_on_where_it_was(tmp_path: Path, kind: str, place: Place) -
         assert done.returncode == 0, done.stderr
         assert served.requests - whole <= whole + 15  # in flight, and asked to learn
     assert pages_of(tmp_path, "--store", target) == pages_of(undisturbed)
+
+
+def test_a_store_that_a_frontier_serves_is_not_moved(tmp_path: Path, place: Place) -> None:
+    from support import frontiers  # noqa: PLC0415 - the others do without gRPC
+
+    target = place("sqlite")
+    with frontiers.serving(tmp_path) as client:
+        assert client.discover("http://a.example/") == ["OK"]
+        for words in (("move", "--from", "crawl.db", "--to", target), UPGRADE):
+            done = run_command(*words, folder=tmp_path)
+            assert (done.returncode, b"a frontier serves it" in done.stderr) == (1, True)
+    done = run_command("move", "--from", "crawl.db", "--to", target, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert rows_in(target) == rows_in(f"sqlite:///{tmp_path / 'crawl.db'}")
 
 
 def test_a_store_that_is_used_is_not_moved(tmp_path: Path, place: Place) -> None:

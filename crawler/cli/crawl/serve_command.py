@@ -55,9 +55,9 @@ _token_option = click.option(
     "--token",
     metavar="T",
     envvar="CANONRY_TOKEN",
-    help="Ask viewers for this token. Other users of this machine can read it in the list of "
-    "processes: CANONRY_TOKEN holds it, too.  [default: none on this machine, a random one "
-    "elsewhere]",
+    help="Ask viewers for this token, of 8 characters or more. Other users of this machine can "
+    "read it in the list of processes: CANONRY_TOKEN holds it, too.  [default: none on this "
+    "machine, a random one elsewhere]",
 )
 _token_file_option = click.option(
     "--token-file", metavar="FILE", help="Ask viewers for the token in the first line of FILE."

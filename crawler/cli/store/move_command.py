@@ -25,8 +25,9 @@ from canonry.storage.sql.engine import without_password
 def move(source: str, target: str, *, as_json: bool) -> int:
     """Move a store to another database, where its crawl continues.
 
-    The store is read, and stays as it is; stop its crawl first. If the process is killed, the same
-    command goes on from there. The new database is a store when it has everything, and not before.
+    The store is read, and stays as it is; stop its crawl or frontier first. If the process is
+    killed, the same command goes on from there. The new database is a store when it has everything,
+    and not before.
     """
     start = time.monotonic()
     with render.row_progress("move") as advance:

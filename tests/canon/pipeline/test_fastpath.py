@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from support.strategies import guessed, sound, tidy
 
 from canonry import Canonical, Canonicalizer, InvalidURL, Reason
@@ -41,6 +41,7 @@ def outcome(make: Callable[[str], Canonical], url: str) -> Canonical | tuple[Rea
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: str(sorted(make.policy.practice)))
 @given(url=tidy | guessed | sound)
+@example(url="http://a.example/b#\ud800")  # a lone surrogate encodes no character
 def test_each_combination_of_rules(make: Canonicalizer, url: str) -> None:
     plain = outcome(make.plain, url)
     assert outcome(make, url) == plain

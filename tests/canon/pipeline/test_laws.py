@@ -75,6 +75,18 @@ def test_parsing_loses_nothing(text: str) -> None:
         assert str(parsed) == to_text(text)
 
 
+@pytest.mark.parametrize("make", POLICIES, ids=lambda make: make.policy.name)
+@pytest.mark.parametrize("place", ["a", "?a=b", "#"])
+def test_a_lone_surrogate_is_refused_wherever_it_is(
+    make: canonry.Canonicalizer, place: str
+) -> None:
+    url = f"http://example.com/{place}\ud800"
+    assert outcome(make, url) is canonry.Reason.SURROGATE
+    with pytest.raises(canonry.InvalidURL, match="lone surrogate"):
+        make.identity(url)
+    assert [type(found) for found in make.many([url])] == [canonry.Refused]
+
+
 @given(anything)
 def test_parts_lose_nothing(text: str) -> None:
     assert str(Parts.of(text)) == text

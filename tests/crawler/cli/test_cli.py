@@ -491,6 +491,13 @@ def test_the_version_tells_whether_the_kernel_is_compiled(tmp_path: Path) -> Non
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert b"not compiled, so slower" in done.stdout
+    code = (
+        "import sys; from canonry.crawler.cli.commands import main\n"
+        "try: main(['--version'])\nfinally: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
+    loaded = set(done.stdout.decode().split())
+    assert {"canonry.canon.learned", "canonry.canon.arrow_columns"}.isdisjoint(loaded)
     store = tmp_path / "s.db"
     run_command("dedup", "-", "--store", str(store), folder=tmp_path, data=b"http://a.example/\n")
     said = run_command("status", "--store", str(store), folder=tmp_path).stderr.decode()

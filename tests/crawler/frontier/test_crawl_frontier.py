@@ -73,6 +73,17 @@ def frontier(database: str, tmp_path: Path) -> Iterator[Frontier]:
         assert_counts_are_right(connection)
 
 
+def test_what_no_database_can_hold_fails_no_other_item_and_no_learning(frontier: Frontier) -> None:
+    bad = [
+        Item(_A + "status", "", b"", is_known=True, notes={"fetch.statusCode": "999999999"}),
+        Item(_A + "cause", "", b"", is_known=True, notes={"error.cause": "a\0b"}),
+        Item(_A + "key", "a\0b", b""),
+    ]
+    good = [Item(f"{_A}{n}", "", b"") for n in range(3)]
+    assert frontier.own.put([*good, *bad], frontier.now) == [True] * 5 + [None]
+    assert frontier.notices == []
+
+
 def test_spellings_of_one_resource_are_one_url(frontier: Frontier) -> None:
     assert frontier.put(_A + "x", _A + "x", "HTTP://A.example:80/x#top", _A + "x?utm_source=m") == [
         *(True, False, False, False)

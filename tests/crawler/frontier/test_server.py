@@ -102,8 +102,61 @@ def test_any_crawl_gets_its_turn(tmp_path: Path) -> None:
 def test_a_name_that_is_too_long_is_an_error_and_nothing_else_fails(shared: Client) -> None:
     with pytest.raises(grpc.RpcError, match="longer than") as error:
         shared("SetDelay", key="a.example", crawlID="x" * 100)
-    assert _status(error) is grpc.StatusCode.UNAVAILABLE
+    assert _status(error) is grpc.StatusCode.INVALID_ARGUMENT
+    with pytest.raises(grpc.RpcError, match="longer than") as error:
+        shared.discover(_A, crawlID="x" * 51)
+    assert _status(error) is grpc.StatusCode.INVALID_ARGUMENT
     assert shared("GetStats").crawlID == "DEFAULT"
+
+
+def test_one_bad_item_fails_no_other(shared: Client) -> None:
+    bad = [
+        known(_A + "late", 1 << 63, crawlID="bad"),
+        known(_A + "late", (1 << 64) - 1, crawlID="bad"),
+        known(_A + "status", crawlID="bad", metadata={"fetch.statusCode": "999999999"}),
+        known(_A + "cause", crawlID="bad", metadata={"error.cause": "a\0b"}),
+        frontiers.discovered(_A + "deep", crawlID="bad", metadata={"depth": "999999999"}),
+        frontiers.discovered(_A + "key", crawlID="bad", key="a\0b"),
+    ]
+    good = [frontiers.discovered(f"{_A}{n}", crawlID="bad") for n in range(30)]
+    assert shared.put([*good[:15], *bad, *good[15:]]) == [
+        *["OK"] * 15,
+        *["OK"] * 5,
+        "SKIPPED",
+        *["OK"] * 15,
+    ]
+    late = shared("GetURLStatus", url=_A + "late", crawlID="bad")
+    assert late.known.refetchable_from_date == (1 << 63) - 1
+
+
+def test_metadata_that_are_too_large_are_left_out_and_the_url_is_not(shared: Client) -> None:
+    sizes = {"small": 1_000, "large": 64 << 10}
+    items = [
+        frontiers.discovered(f"{_A}{name}", crawlID="sizes", metadata={"text": "x" * size})
+        for name, size in sizes.items()
+    ]
+    assert shared.put(items) == ["OK", "OK"]
+    small, large = shared("GetURLs", crawlID="sizes")
+    assert (small.url, len(small.metadata["text"].values[0])) == (_A + "small", 1_000)
+    assert (large.url, dict(large.metadata)) == (_A + "large", {})
+
+
+@pytest.mark.parametrize("name", ["SetDelay", "PutURLs"])
+def test_what_cannot_be_decoded_is_an_argument_that_is_invalid(shared: Client, name: str) -> None:
+    path = f"/urlfrontier.URLFrontier/{name}"
+    with pytest.raises(grpc.RpcError, match="rror parsing message") as error:
+        if name == "SetDelay":
+            shared.channel.unary_unary(path, None, None)(b"\xff\xff", timeout=60)
+        else:
+            list(shared.channel.stream_stream(path, None, None)(iter([b"\xff\xff"]), timeout=60))
+    assert _status(error) is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_names_with_zero_characters_are_refused(shared: Client) -> None:
+    for name, fields in (("SetDelay", {"key": "a\0b"}), ("CountURLs", {"filter": "\0"})):
+        with pytest.raises(grpc.RpcError, match="has a zero character") as error:
+            shared(name, **fields)
+        assert _status(error) is grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_figures_and_lists(shared: Client) -> None:
@@ -250,6 +303,15 @@ def test_clients_need_the_token(tmp_path: Path) -> None:
             assert _status(error) is grpc.StatusCode.UNAUTHENTICATED
         allowed = Client(channel, (("authorization", "Bearer a-secret-token"),))
         assert allowed.discover(_A) == ["OK"]
+
+
+@pytest.mark.parametrize("token", ["", "x", "seven77", "with space"])
+def test_a_token_that_keeps_nobody_out_is_refused(tmp_path: Path, token: str) -> None:
+    (tmp_path / "token").write_text(f"{token}\n", encoding="utf-8")
+    for options in (("--token-file", "token"), ("--token", token)):
+        told = _fails("--port", "0", *options, folder=tmp_path)
+        assert "at least 8 ASCII characters, and no spaces" in told
+    assert not (tmp_path / "crawl.db").exists()
 
 
 def test_tls_with_certificates_of_clients(tmp_path: Path) -> None:
