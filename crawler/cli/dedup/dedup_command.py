@@ -11,7 +11,12 @@ from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.batch.summary import NoURLError
-from canonry.crawler.cli.dedup.input_options import COLUMN_ADVICE, input_format_of, input_options
+from canonry.crawler.cli.dedup.input_options import (
+    COLUMN_ADVICE,
+    input_format_of,
+    input_options,
+    notify_of_blank,
+)
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -117,6 +122,7 @@ def dedup(
     groups: str | None,
     report: str | None,
     input_format: str,
+    base: str | None,
     column: str | None,
     delimiter: str | None,
     policy: str | None,
@@ -162,7 +168,7 @@ def dedup(
         seen=seen,
         seen_only=seen_only,
         keep_rows=keep_rows,
-        input_format=input_format_of(input_format, column, delimiter),
+        input_format=input_format_of(input_format, base, column, delimiter),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=dedup_job.bytes_of(memory),
@@ -193,6 +199,7 @@ def dedup(
     seconds = round(time.monotonic() - start, 3)
     if is_without_urls:
         render.notify(f"canonry: no line is a URL, so no output was written; {COLUMN_ADVICE}")
+    notify_of_blank(summary.blank, summary.lines)
     if as_json:
         counts = msgspec.to_builtins(summary)
         del counts["merged_samples"]

@@ -15,7 +15,12 @@ from canonry.crawler.adapters.compat.key_comparison import KeyComparison, Shared
 from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, OldKey, map_url
 from canonry.crawler.adapters.compat.own_keys import check_keys, read_keyed
 from canonry.crawler.batch.summary import NoURLError, Summary
-from canonry.crawler.cli.dedup.input_options import COLUMN_ADVICE, input_format_of, input_options
+from canonry.crawler.cli.dedup.input_options import (
+    COLUMN_ADVICE,
+    input_format_of,
+    input_options,
+    notify_of_blank,
+)
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -75,6 +80,7 @@ def migrate(
     program: str | None,
     key_column: str | None,
     input_format: str,
+    base: str | None,
     column: str | None,
     delimiter: str | None,
     policy: str | None,
@@ -103,7 +109,7 @@ def migrate(
         raise SettingsError(
             "give one of --from PROGRAM and --key-column NAME|N, which say the old keys, not both"
         )
-    found = input_format_of(input_format, column, delimiter)
+    found = input_format_of(input_format, base, column, delimiter)
     found.check()
     sources = inputs.expand(files)
     output.check_distinct([("-o", out)], [*sources, rules_file, named_policies.policy_file(policy)])
@@ -134,6 +140,7 @@ def migrate(
             if is_without_urls := bool(summary.refused) and not mapped:
                 raise NoURLError(summary)  # an output of before stays
         _report(summary, mapped, keys, as_json=as_json)
+    notify_of_blank(summary.blank, mapped + sum(summary.refused.values()) + summary.blank)
     if is_without_urls:
         wanted = "a URL" if key_column is None else "a URL with an old key"
         render.notify(f"canonry: no line is {wanted}; {COLUMN_ADVICE}")
