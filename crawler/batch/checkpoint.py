@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -24,7 +24,7 @@ from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
 _VERSION = 6  # of the files in the folder
-_CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
+_CHECKPOINT, _LOCK = "state.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # the pause between checkpoints is at least this many times the time to save one
 _SOME = 1 << 20  # bytes at once
@@ -181,17 +181,6 @@ class Workplace:
         self._due = now + max(_SAVE_EVERY, _SAVING * (now - self._began))
         if self._is_interrupted:
             raise KeyboardInterrupt
-
-    def finish(self, summary: Summary) -> None:
-        """Note that all outputs are in place, so only the file of keys is left to extend."""
-        if self.lasting:
-            self._write(_DONE, summary)
-
-    def finished(self) -> Summary | None:
-        """Return the summary that an earlier run stored with `finish`; None if unreadable."""
-        with suppress(ValueError):
-            return self._read(_DONE, Summary)
-        return None
 
     @property
     def fresh(self) -> Path:

@@ -48,12 +48,14 @@ class DistinctLines:
         self._file = file
         self._contents = contents
         self.live = live
+        self.is_empty = True
         self._canonicalizer = canonicalizer
         self._table = None if is_text else table(file, output_format, DISTINCT_COLUMNS)
         self._is_plain = is_text and contents == "url"
 
     def write_block(self, block: Block, mask: npt.NDArray[np.bool_]) -> None:
         """Write the lines of a block that a mask selects."""
+        self.is_empty &= not mask.any()
         if self._is_plain and mask.all():
             write_all(self._file, block.data + b"\n")
         elif self._is_plain:
@@ -66,6 +68,7 @@ class DistinctLines:
 
     def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
         """Write URLs of a source, with their line numbers."""
+        self.is_empty &= not lines
         if self._is_plain:
             write_all(self._file, b"\n".join(lines) + b"\n" if lines else b"")
             return
@@ -105,6 +108,7 @@ class DistinctRows:
             live: flush after each block.
         """
         self.live = live
+        self.is_empty = True
         self._file = file
         self._name = name
         self._first: tuple[str, str, bytes] | None = None  # source, format and header
@@ -118,6 +122,7 @@ class DistinctRows:
             SettingsError: the name of the file promises another format.
         """
         rows = block.rows
+        self.is_empty &= not mask.any()
         self._check(block.source, *(("lines", b"") if rows is None else (rows.format, rows.header)))
         if rows is None:
             write_all(self._file, key_set.selected(block, mask))

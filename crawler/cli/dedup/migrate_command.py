@@ -17,6 +17,7 @@ from canonry.crawler.adapters.compat.own_keys import check_keys, read_keyed
 from canonry.crawler.batch.summary import NoURLError, Summary
 from canonry.crawler.cli.dedup.input_options import (
     COLUMN_ADVICE,
+    force_option,
     input_format_of,
     input_options,
     notify_of_blank,
@@ -73,6 +74,7 @@ _NO_OLD_KEY = "no_old_key"
     help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
 )
 @out_option
+@force_option
 @json_option
 @with_exit_code
 def migrate(
@@ -88,6 +90,7 @@ def migrate(
     output_format: str | None,
     out: str | None,
     *,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Map the keys that another program gave to URLs to Canonry's.
@@ -125,7 +128,7 @@ def migrate(
         mapped = 0
         with suppress(NoURLError), ExitStack() as stack:
             if out is not None:
-                target = stack.enter_context(output.atomic(out))
+                target = stack.enter_context(output.atomic(out, lambda: not (mapped or force)))
             elif as_json:
                 target = stack.enter_context(Path(os.devnull).open("wb"))
             else:
