@@ -21,6 +21,7 @@ from canonry.crawler.cli.dedup.input_options import (
 from canonry.crawler.cli.described import (
     described,
     json_option,
+    once,
     out_option,
     policy_option,
     rules_option,
@@ -100,6 +101,8 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--seen",
     metavar="FILE",
+    multiple=True,
+    callback=once,
     help="Leave out what this file of keys has, and add the rest to it. It is made if there is "
     "none.",
 )

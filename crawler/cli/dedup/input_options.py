@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from canonry.crawler.cli.described import once
 from canonry.crawler.cli.terminal.render import notify
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
 from canonry.crawler.plurals import counted
@@ -28,6 +29,8 @@ _OPTIONS = (
     click.option(
         "--column",
         metavar="NAME|N",
+        multiple=True,
+        callback=once,
         help="The column with the URLs, in CSV, TSV, JSONL or Parquet.  [default: by its "
         "values and its name]",
     ),

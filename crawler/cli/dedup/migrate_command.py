@@ -115,6 +115,8 @@ def migrate(
     found = input_format_of(input_format, base, column, delimiter)
     found.check()
     sources = inputs.expand(files)
+    if output_format is None:
+        tables.check_ending("-o", out)
     output.check_distinct([("-o", out)], [*sources, rules_file, named_policies.policy_file(policy)])
     for sentence in recognized(sources, found):
         render.notify(f"canonry: {sentence}")
