@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 from canonry.crawler.settings import SettingsError
@@ -97,7 +98,9 @@ def written(name: str) -> Iterator[IO[bytes]]:
     files, path = _storage(name)
     renames = _scheme(name) in _RENAMED
     folder, _slash, last = path.rpartition("/")
-    temporary = f"{folder}/.{last}.tmp" if renames else path
+    temporary = (
+        f"{folder}/.{last}.{token_hex(4)}.tmp" if renames else path
+    )  # others write there, too
     with _naming(name):
         file = files.open(temporary, "wb", block_size=_PIECE, autocommit=renames)
     try:

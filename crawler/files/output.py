@@ -68,7 +68,7 @@ def atomic(path: str, is_emptied: Callable[[], bool] = lambda: False) -> Iterato
                 temporary.replace(target)
                 sync_folder(target.parent)
             finally:
-                temporary.unlink(missing_ok=True)
+                discard(file, temporary)
     except OSError as error:
         if error.filename == str(temporary):
             error.filename = path
@@ -167,6 +167,12 @@ def owned(path: Path) -> IO[bytes]:
         file.close()  # it was renamed or deleted before we had the lock
 
 
+def discard(file: IO[bytes], path: Path) -> None:
+    """Delete a file that `owned` has opened; not one of this name that another process has made."""
+    if _has_name(file, path):
+        path.unlink()
+
+
 @contextmanager
 def abandoned(path: Path) -> Iterator[IO[bytes] | None]:
     """Open a file that its writer did not finish, and lock it; None while a process writes it.
@@ -185,7 +191,10 @@ def abandoned(path: Path) -> Iterator[IO[bytes] | None]:
 
 def _has_name(file: IO[bytes], path: Path) -> bool:
     """Return True if a file still has its name: it was not renamed, deleted or replaced."""
-    return path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _without_truncating(path: str, _flags: int) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -55,10 +55,7 @@ def locked(path: str) -> Iterator[IO[bytes]]:
         try:
             yield file
         finally:
-            # Keep a renamed file, and one of this name that another process has made.
-            with suppress(FileNotFoundError):
-                if os.path.samestat(temporary.stat(), os.fstat(file.fileno())):
-                    temporary.unlink()
+            output.discard(file, temporary)
 
 
 def beside(path: str) -> Path:
