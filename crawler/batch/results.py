@@ -18,8 +18,9 @@ from canonry.crawler.settings import SettingsError
 
 LINE_CONTENTS = ("url", "canonical", "key")  # what a line of text may be
 DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
-MAP_COLUMNS = {"url": str, "same_as": str, "rules": str}
-Fate = tuple[str, str, str]  # a line, the first line of its resource, and the reason
+MAP_COLUMNS = {"url": str, "same_as": str, "rules": str, "source": str, "line": int}
+# A line, the first line of its resource, the reason, and the place of the line.
+Fate = tuple[str, str, str, str, int]
 GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
@@ -171,14 +172,17 @@ def map_row(answer: Answer) -> Fate:
     The third column is ``first``, ``repeated``, the rules that merged the line, ``seen`` if the
     resource was seen before, or ``refused:`` and the reason.
     """
-    text = as_read(answer.line.text)
+    line = answer.line
+    text = as_read(line.text)
     if answer.seen:
-        return text, "", "seen"
-    if answer.refused is not None:
-        return text, "", f"refused: {answer.refused}"
-    if answer.same_as is None:
-        return text, text, "first"
-    return text, answer.same_as, answer.rules or "repeated"
+        same_as, reason = "", "seen"
+    elif answer.refused is not None:
+        same_as, reason = "", f"refused: {answer.refused}"
+    elif answer.same_as is None:
+        same_as, reason = text, "first"
+    else:
+        same_as, reason = answer.same_as, answer.rules or "repeated"
+    return text, same_as, reason, line.source, line.number
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ from canonry.crawler.settings import SettingsError
     "--map",
     "map_file",
     metavar="FILE",
-    help="Write all input lines, each with the line that it duplicates and by which rules.",
+    help="Write all input lines, each with the line that it duplicates, by which rules, and its "
+    "place.",
 )
 @click.option(
     "--groups", metavar="FILE", help="Write the spellings of each resource with several lines."

@@ -102,7 +102,7 @@ def test_it_is_the_plain_definition_with_each_engine(
         for lines in days:
             path.write_bytes(b"\n".join(lines))
             kept, fates, summary = run(path, seen, mapped=mapped)
-            expected, expected_fates, expected_summary = deduplicate(lines, WEB, known)
+            expected, expected_fates, expected_summary = deduplicate(lines, WEB, known, path)
             assert kept == expected
             assert fates == (expected_fates if mapped else b"")
             assert summary.seen == expected_summary.seen
@@ -139,7 +139,7 @@ def test_killed_anywhere_it_resumes_and_extends_the_file_once(
         monkeypatch.setattr(one_pass, "_is_small", lambda _plan: False)
     lines, known = some_lines(1, 400), keys_of(some_lines(2, 1500))
     Path("in").write_bytes(b"\n".join(lines))
-    expected = deduplicate(lines, WEB, known)
+    expected = deduplicate(lines, WEB, known, "in")
     is_only = bool(words.pop("only", False))
     out = None if is_only else "out"
     asked = dedup_job.Job(
@@ -206,9 +206,9 @@ def test_a_day_after_another(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert (found["seen"], found["distinct"], found["exact"]) == (1, 1, 1)
     assert (tmp_path / "map").read_text().splitlines() == [
-        "http://a.example/1#y\t\tseen",
-        "http://a.example/3\thttp://a.example/3\tfirst",
-        "http://a.example/3\thttp://a.example/3\trepeated",
+        "http://a.example/1#y\t\tseen\t2\t1",
+        "http://a.example/3\thttp://a.example/3\tfirst\t2\t2",
+        "http://a.example/3\thttp://a.example/3\trepeated\t2\t3",
     ]
     groups = (tmp_path / "groups").read_text()
     assert groups == "http://a.example/3\thttp://a.example/3\t2\n"
