@@ -23,7 +23,7 @@ from canonry.canon import Canonicalizer
 from canonry.crawler.batch.keying import keyed
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files import key_writer
-from canonry.crawler.key_files.key_file import KeyHeader, KeyState
+from canonry.crawler.key_files.key_file import KeyHeader
 from canonry.crawler.key_files.sorted_keys import KEY, Keys, as_keys, highs, in_order, union
 
 _SOME = 1_000_000  # lines at once
@@ -110,7 +110,7 @@ def main() -> None:
         with key_writer.locked(keys) as file:
             header = KeyHeader(policy.label, policy.fingerprint)
             found = known_keys(given.known, given.count)
-            known = key_writer.write_new(file, keys, header, found, KeyState())
+            known = key_writer.write_new(file, keys, header, [(found, "")])
         size = Path(keys).stat().st_size
         words = [sys.executable, "-m", "canonry", "dedup", "--memory", _LIMIT, "-o", out]
         results = {

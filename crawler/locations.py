@@ -2,11 +2,15 @@
 
 import io
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError, require
@@ -17,6 +21,10 @@ _READ_ONLY = {"http", "https"}
 _RENAMED = {"file", "hdfs", "sftp"}  # a file that is not complete has another name there
 _PIECE = 1 << 23  # bytes that are requested, or sent, at once
 _PAUSES = (0.2, 1.0, 3.0, 10.0)  # seconds before reading is tried again
+
+
+class RedirectRefusedError(PermissionError):
+    """A remote file redirects to an address that is not public."""
 
 
 def is_remote(name: str) -> bool:
@@ -97,7 +105,9 @@ def written(name: str) -> Iterator[IO[bytes]]:
     files, path = _storage(name)
     renames = _scheme(name) in _RENAMED
     folder, _slash, last = path.rpartition("/")
-    temporary = f"{folder}/.{last}.tmp" if renames else path
+    temporary = (
+        f"{folder}/.{last}.{token_hex(4)}.tmp" if renames else path
+    )  # others write there, too
     with _naming(name):
         file = files.open(temporary, "wb", block_size=_PIECE, autocommit=renames)
     try:
@@ -130,12 +140,50 @@ def _storage(name: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs  # noqa: PLC0415 - optional
 
     try:
-        files, path = url_to_fs(name)
+        options = {"get_client": partial(_client, _origin(name))} if scheme in _READ_ONLY else {}
+        files, path = url_to_fs(name, **options)
     except ImportError as error:
         raise MissingExtraError(f"{name}: {error}") from None
     except ValueError as error:  # no such scheme
         raise SettingsError(f"{name}: {error}") from None
     return files, path
+
+
+def _origin(name: str) -> tuple[str | None, int | None]:
+    """Return the host and the port of a URL.
+
+    Raises:
+        SettingsError: it has none.
+    """
+    try:
+        parts = urlsplit(name)
+        return parts.hostname, parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except ValueError as error:
+        raise SettingsError(f"{name}: {error}") from None
+
+
+async def _client(origin: tuple[str | None, int | None], **options: Any) -> Any:  # noqa: ANN401 - of aiohttp
+    """Return a client that follows redirects only to public addresses, and to the origin itself.
+
+    The address guard of crawls holds for what a server names; the origin was named by the user.
+    """
+    import asyncio  # noqa: PLC0415 - takes long to load
+
+    import aiohttp  # noqa: PLC0415 - optional
+
+    from canonry.crawler.fetch.addresses import is_public  # noqa: PLC0415 - loads aiohttp
+
+    loop = asyncio.get_running_loop()
+    named = {one[4][:2] for one in await loop.getaddrinfo(*origin)}
+
+    def guarded(found: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _name, address = found
+        if address[:2] not in named and not is_public(str(address[0])):
+            raise RedirectRefusedError(13, f"it redirects to {address[0]}, which is not public")
+        return socket.socket(family, kind, protocol)
+
+    connector = aiohttp.TCPConnector(socket_factory=guarded)
+    return aiohttp.ClientSession(connector=connector, **options)
 
 
 def _asked(name: str, ask: Callable[[Any, str], Any]) -> Any:  # noqa: ANN401 - as fsspec answers
@@ -150,12 +198,21 @@ def _naming(name: str) -> Iterator[None]:
     """Name the file in errors, whatever a storage raises."""
     try:
         yield
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if refused := _refused(error):
+            raise RedirectRefusedError(refused.errno, refused.strerror, name) from None
         raise FileNotFoundError(2, "there is no such file", name) from None
     except PermissionError as error:
         raise PermissionError(13, str(error) or "not allowed", name) from None
     except Exception as error:
         raise OSError(5, str(error) or type(error).__name__, name) from error
+
+
+def _refused(error: BaseException | None) -> RedirectRefusedError | None:
+    """Return the refused redirect from which an error came, if there is one."""
+    while error is not None and not isinstance(error, RedirectRefusedError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 class _RemoteFile(io.RawIOBase):

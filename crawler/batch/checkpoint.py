@@ -1,6 +1,5 @@
 """The progress of a dedup on disk, from which a killed job resumes."""
 
-import fcntl
 import hashlib
 import io
 import os
@@ -24,7 +23,7 @@ from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
 _VERSION = 6  # of the files in the folder
-_CHECKPOINT, _DONE, _LOCK = "state.json", "done.json", "lock"
+_CHECKPOINT, _LOCK = "state.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # the pause between checkpoints is at least this many times the time to save one
 _SOME = 1 << 20  # bytes at once
@@ -182,17 +181,6 @@ class Workplace:
         if self._is_interrupted:
             raise KeyboardInterrupt
 
-    def finish(self, summary: Summary) -> None:
-        """Note that all outputs are in place, so only the file of keys is left to extend."""
-        if self.lasting:
-            self._write(_DONE, summary)
-
-    def finished(self) -> Summary | None:
-        """Return the summary that an earlier run stored with `finish`; None if unreadable."""
-        with suppress(ValueError):
-            return self._read(_DONE, Summary)
-        return None
-
     @property
     def fresh(self) -> Path:
         """Return the path of the sorted new keys that a job has found."""
@@ -250,26 +238,46 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
             yield Workplace(Path(name), lasting=False, resume=False)
         return
     folder = Path(out).with_name(f".{Path(out).name}.work")
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, out) from None
-    with (folder / _LOCK).open("wb") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise SettingsError(f"{out}: another dedup is writing it; wait until it ends") from None
+    with _owned(folder, out):
         place = Workplace(folder, lasting=True, resume=resume)
         try:
             yield place
         except KeyboardInterrupt:
             if not place.has_checkpoint:
-                shutil.rmtree(folder, ignore_errors=True)
+                _delete(folder)
             raise
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            _delete(folder)
             raise
-        shutil.rmtree(folder, ignore_errors=True)
+        _delete(folder)
+
+
+def _owned(folder: Path, out: str) -> IO[bytes]:
+    """Make a folder if there is none, and lock it for this process."""
+    while True:
+        try:
+            with suppress(FileExistsError):
+                folder.mkdir()
+            return output.owned(folder / _LOCK)
+        except BlockingIOError:
+            raise SettingsError(f"{out}: another dedup is writing it; wait until it ends") from None
+        except OSError as error:
+            is_gone = isinstance(error, FileNotFoundError) and folder.parent.is_dir()
+            if not is_gone or folder.is_symlink():
+                raise type(error)(error.errno, error.strerror, out) from None
+            # Another process has just ended, and deleted the folder.
+
+
+def _delete(folder: Path) -> None:
+    """Delete a folder, its lock last: from then on it may be another process's."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != _LOCK:
+            path.unlink()
+    (folder / _LOCK).unlink()
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:

@@ -11,7 +11,7 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.files.line_streams import Cut
-from canonry.crawler.files.tables import format_of
+from canonry.crawler.files.tables import check_ending, format_of
 from canonry.crawler.key_files.seen_file import SeenFile
 from canonry.crawler.locations import is_remote, is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
@@ -36,6 +36,7 @@ class Job(NamedTuple):
     workers: int = 1  # threads or processes
     memory: int = 1 << 30  # bytes
     resume: bool = False  # from where a killed run stopped
+    force: bool = False  # replace an output that has lines by one that has none
     engine: str = "local"
     also_read: Sequence[str | None] = ()  # other files that no output may replace
 
@@ -53,10 +54,7 @@ class Job(NamedTuple):
         self.input_format.check()
         self._check_outputs()
         self._check_seen()
-        if self.keep_rows and (self.output_format or self.contents != "url"):
-            raise SettingsError(
-                "--keep-rows writes rows as they are; leave out --format and --write"
-            )
+        self._check_formats()
         if self.store is not None:
             for name, reason in _NOT_WITH_STORE.items():
                 if getattr(self, name):
@@ -76,6 +74,24 @@ class Job(NamedTuple):
             raise SettingsError(
                 "--resume needs input files, which can be read again, and --seen-only or -o with a "
                 "file on this machine"
+            )
+
+    def _check_formats(self) -> None:
+        """Refuse options that would be ignored in the format of the output."""
+        if self.keep_rows and (self.output_format or self.contents != "url"):
+            raise SettingsError(
+                "--keep-rows writes rows as they are; leave out --format and --write"
+            )
+        if self.keep_rows and not (self.input_format.delimiter or ",").isascii():
+            raise SettingsError(
+                f"--keep-rows: rows are not kept with --delimiter {self.input_format.delimiter!r}, "
+                "only with an ASCII character"
+            )
+        wanted = self.output_format or format_of(self.out)
+        if self.contents != "url" and wanted != "text":
+            raise SettingsError(
+                f"--write {self.contents} is for text; {wanted} has the URL, its canonical form "
+                "and its key in columns, so leave it out"
             )
 
     def _check_seen(self) -> None:
@@ -101,6 +117,8 @@ class Job(NamedTuple):
         for option, name in outputs:
             if name == "-":
                 raise SettingsError(f"{option} -: name a file; standard output has the lines")
+            if option in {"--map", "--groups"} or (option == "-o" and not self.output_format):
+                check_ending(option, name)
         output.check_distinct(outputs, [*self.files, *self.also_read])
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import IO
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import html_report, results
@@ -20,7 +20,7 @@ from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
-from canonry.crawler.batch.repeats import is_repeated, name_of, outputs_of
+from canonry.crawler.batch.repeats import name_of
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
@@ -31,7 +31,6 @@ from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
-from canonry.storage.timestamps import iso, moment
 
 
 def run(
@@ -52,7 +51,8 @@ def run(
         notify: called with sentences for people.
 
     Raises:
-        OSError, StoreError: a file or the store failed; nothing is left half-written.
+        OSError, StoreError: a file or the store failed, or an output with lines would be replaced
+            by one without any; nothing is left half-written.
         NoURLError: no line is a URL; the outputs stay as they were.
         KeyboardInterrupt: Ctrl-C or SIGTERM has ended it; with a message if something was saved.
     """
@@ -99,14 +99,14 @@ def _local(job: Job, plan: Plan) -> Summary:
             return _written(job, plan, place)
         with extending(job.seen, plan.canonicalizer.policy) as seen:
             plan = replace(plan, seen=seen)
-            if is_repeated(job, plan, seen):
-                at = moment(iso(Path(job.seen).stat().st_mtime))
-                plan.notify(
-                    f"canonry: {job.seen} has the keys of this job since {at}; its outputs stay as "
-                    f"they are: {', '.join(outputs_of(job)) or 'none'}"
-                )
-                return place.finished() or Summary()
             name = name_of(job, plan)
+            if seen.knows(name):
+                seen.rewind(name)
+                plan.notify(
+                    f"canonry: {job.seen} has the keys of this job already, so it is repeated: its "
+                    "outputs are written again, and no key is added"
+                )
+                return _written(job, plan, place)
             try:
                 summary = _written(job, plan, place)
             except StreamEndedError:
@@ -114,7 +114,6 @@ def _local(job: Job, plan: Plan) -> Summary:
                 raise KeyboardInterrupt(
                     f"{job.seen} has the keys of the printed lines; run the same command for others"
                 ) from None
-            place.finish(summary)
             _extend(job, plan, seen, place, name)
             return summary
 
@@ -188,10 +187,16 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
         file = stack.enter_context(output.atomic(path))
         return tables.table(file, tables.format_of(path), columns)
 
+    def is_emptied() -> bool:
+        return distinct is not None and distinct.is_empty and not job.force
+
     distinct: results.DistinctLines | results.DistinctRows | None = None
     if job.out is not None or not (job.quiet or job.seen_only):
         live = job.out is None
-        file = sys.stdout.buffer if job.out is None else stack.enter_context(output.atomic(job.out))
+        if job.out is None:
+            file: IO[bytes] = sys.stdout.buffer
+        else:
+            file = stack.enter_context(output.atomic(job.out, is_emptied))
         output_format = job.output_format or tables.format_of(job.out)
         if job.keep_rows:
             distinct = results.DistinctRows(file, job.out, live=live)

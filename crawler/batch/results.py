@@ -18,8 +18,9 @@ from canonry.crawler.settings import SettingsError
 
 LINE_CONTENTS = ("url", "canonical", "key")  # what a line of text may be
 DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "line": int}
-MAP_COLUMNS = {"url": str, "same_as": str, "rules": str}
-Fate = tuple[str, str, str]  # a line, the first line of its resource, and the reason
+MAP_COLUMNS = {"url": str, "same_as": str, "rules": str, "source": str, "line": int}
+# A line, the first line of its resource, the reason, and the place of the line.
+Fate = tuple[str, str, str, str, int]
 GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
@@ -48,12 +49,14 @@ class DistinctLines:
         self._file = file
         self._contents = contents
         self.live = live
+        self.is_empty = True
         self._canonicalizer = canonicalizer
         self._table = None if is_text else table(file, output_format, DISTINCT_COLUMNS)
         self._is_plain = is_text and contents == "url"
 
     def write_block(self, block: Block, mask: npt.NDArray[np.bool_]) -> None:
         """Write the lines of a block that a mask selects."""
+        self.is_empty &= not mask.any()
         if self._is_plain and mask.all():
             write_all(self._file, block.data + b"\n")
         elif self._is_plain:
@@ -66,6 +69,7 @@ class DistinctLines:
 
     def write(self, source: str, numbers: Sequence[int], lines: Sequence[bytes]) -> None:
         """Write URLs of a source, with their line numbers."""
+        self.is_empty &= not lines
         if self._is_plain:
             write_all(self._file, b"\n".join(lines) + b"\n" if lines else b"")
             return
@@ -105,6 +109,7 @@ class DistinctRows:
             live: flush after each block.
         """
         self.live = live
+        self.is_empty = True
         self._file = file
         self._name = name
         self._first: tuple[str, str, bytes] | None = None  # source, format and header
@@ -118,6 +123,7 @@ class DistinctRows:
             SettingsError: the name of the file promises another format.
         """
         rows = block.rows
+        self.is_empty &= not mask.any()
         self._check(block.source, *(("lines", b"") if rows is None else (rows.format, rows.header)))
         if rows is None:
             write_all(self._file, key_set.selected(block, mask))
@@ -166,14 +172,17 @@ def map_row(answer: Answer) -> Fate:
     The third column is ``first``, ``repeated``, the rules that merged the line, ``seen`` if the
     resource was seen before, or ``refused:`` and the reason.
     """
-    text = as_read(answer.line.text)
+    line = answer.line
+    text = as_read(line.text)
     if answer.seen:
-        return text, "", "seen"
-    if answer.refused is not None:
-        return text, "", f"refused: {answer.refused}"
-    if answer.same_as is None:
-        return text, text, "first"
-    return text, answer.same_as, answer.rules or "repeated"
+        same_as, reason = "", "seen"
+    elif answer.refused is not None:
+        same_as, reason = "", f"refused: {answer.refused}"
+    elif answer.same_as is None:
+        same_as, reason = text, "first"
+    else:
+        same_as, reason = answer.same_as, answer.rules or "repeated"
+    return text, same_as, reason, line.source, line.number
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,14 @@ def policy_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
     )
 
 
+def once(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> str | None:
+    """Return the value of an option that may be typed several times, but is given once."""
+    if len(values) > 1:
+        given = " and ".join(values)
+        raise click.UsageError(f"{option.opts[0]} is given twice ({given}): give one.", context)
+    return values[0] if values else None
+
+
 base_option = click.option("--base", metavar="URL", help="Resolve relative URLs against this URL.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(
@@ -36,6 +44,8 @@ rules_option = click.option(
     "--rules",
     "rules_file",
     metavar="FILE",
+    multiple=True,
+    callback=once,
     help="Apply the learned rules in FILE, which 'canonry rules export' has written.",
 )
 

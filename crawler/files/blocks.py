@@ -36,6 +36,7 @@ from canonry.crawler.files.line_streams import (
     never,
     pieces,
 )
+from canonry.crawler.files.record_formats import detected_column, opened_parquet
 from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
 from canonry.crawler.files.rows.parquet_table import as_stream, of_stream, parquet_rows
 from canonry.crawler.hold_reason import HoldReason
@@ -43,6 +44,7 @@ from canonry.crawler.locations import is_stream, opened
 
 _T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
+_AWAITED = 4096  # bytes of a pipe in which its format is detected
 _LENGTH = 8  # bytes of the length before each block on disk
 _LF = ord("\n")
 _LONE_URL = re.compile(rb"https?://[^,;|\t]*", re.IGNORECASE)  # a line, not a row of a table
@@ -87,7 +89,7 @@ def read(
             with open_(source) as file:
                 position = 0
                 arrives = arrivals(file) if is_stream(source) else None
-                for some in ahead(_of_file(file, input_format, arrives)):
+                for some in ahead(_of_file(file, source, input_format, arrives)):
                     number += some.names
                     block = block_of(source, number, some.data, some.refused, some.rows)
                     yield block
@@ -118,7 +120,12 @@ def format_of(source: str, input_format: InputFormat = ANY) -> FoundFormat:
         OSError: if it cannot be read.
     """
     with opened(source) as file:
-        return input_format.find(in_utf8(decompressed(file)).head(HEAD))
+        found = input_format.find(in_utf8(decompressed(file)).head(HEAD), source)
+    if found.name != "parquet" or found.column is not None:
+        return found
+    with opened(source) as file, opened_parquet(decompressed(file)) as table:
+        chosen = detected_column(table)
+    return found if chosen is None else found._replace(key=chosen)
 
 
 def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
@@ -174,7 +181,7 @@ class Some(NamedTuple):
 
 
 def _of_file(
-    file: IO[bytes], input_format: InputFormat, arrives: Arrived | None = None
+    file: IO[bytes], source: str, input_format: InputFormat, arrives: Arrived | None = None
 ) -> Iterator[Some]:
     """Yield the URLs of a file of any format."""
     stream = decompressed(file)
@@ -182,7 +189,7 @@ def _of_file(
     enough = HEAD if arrives is None else _enough(stream)
     stream = in_utf8(stream, enough)
     head = stream.head(enough)
-    file_format = input_format.find(head)
+    file_format = input_format.find(head, source)
     reads = file_format.reads
     if not isinstance(reads, LineFormat):
         if input_format.keep_rows:
@@ -341,10 +348,10 @@ def _enough(stream: Stream) -> int:
     If the first line is a URL without a delimiter, the pipe is a list of lines, whatever follows.
     """
     size = 1
-    while size <= HEAD and b"\n" not in (head := stream.head(size)) and len(head) >= size:
+    while size <= _AWAITED and b"\n" not in (head := stream.head(size)) and len(head) >= size:
         size = len(head) + 1
     head = stream.head(1)
-    return len(head) if b"\n" in head and _LONE_URL.fullmatch(first_line(head)) else HEAD
+    return len(head) if b"\n" in head and _LONE_URL.fullmatch(first_line(head)) else _AWAITED
 
 
 class BlockSpool:

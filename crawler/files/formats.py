@@ -26,7 +26,7 @@ from canonry.crawler.files.sniffing import (
 )
 from canonry.crawler.settings import SettingsError
 
-HEAD = 4096  # bytes in which a format is detected
+HEAD = 1 << 16  # bytes in which a format is detected; rows of a wide table have thousands
 
 
 class LineFormat(NamedTuple):
@@ -59,6 +59,7 @@ def _starts(pattern: bytes) -> Callable[[bytes], bool]:
     return lambda head: compiled.match(first_line(head)) is not None
 
 
+_TABLE = re.compile(r"\.(?:csv|tsv)(?:\.\w+)?$", re.IGNORECASE)  # how names of tables end
 _SITEMAP = re.compile(rb"<(?:\w+:)?(?:urlset|sitemapindex)\b")
 _CDX = re.compile(rb"\S+ [0-9]{14} \S+ \S+ \S+ \S+ \S+")
 
@@ -96,6 +97,7 @@ INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
     "csv": RecordFormat(
         lambda _head: True, record_formats.read_csv, takes_column=True, needs_column=True
     ),
+    "log": LineFormat(lambda _head: False, line_formats.of_log),
     "lines": LineFormat(lambda _head: True, line_formats.of_lines, is_plain=True),
 }
 
@@ -107,7 +109,7 @@ class FoundFormat(NamedTuple):
     reads: LineFormat | RecordFormat
     column: str | None
     sniffed: Sniffed | None = None  # set if the column of URLs was detected
-    key: str | None = None  # of JSONL: the detected key of the URLs
+    key: str | None = None  # the detected key of the URLs in JSONL, or column in Parquet
     other_keys: tuple[str, ...] = ()  # of JSONL: the existing keys, if the wanted one is missing
     delimiter: str = ","  # of CSV
     doubt: str | None = None  # a character after the URLs of lines, which may separate columns
@@ -120,11 +122,17 @@ class InputFormat(NamedTuple):
     column: str | None = None  # its name, or its number from 1
     delimiter: str | None = None  # a character; such a file is CSV
     keep_rows: bool = False  # read whole rows, too
+    base: str | None = None  # the URL of the site that wrote a log
 
-    def find(self, head: bytes) -> FoundFormat:
+    def find(self, head: bytes, source: str = "") -> FoundFormat:
         """Return the format of a file with these first bytes.
 
         If no column is named, a table with a column of URLs is recognized.
+
+        Args:
+            head: the first bytes.
+            source: the name of the file, which decides only whether lines that begin with URLs are
+                rows of a table.
 
         Raises:
             OSError: the format cannot be read; the error says what to do.
@@ -133,19 +141,26 @@ class InputFormat(NamedTuple):
         if advice is not None:
             raise OSError(advice)
         name = self.name or ("csv" if self.delimiter is not None else self._detect(head))
+        head = head.removeprefix(BOM)
+        if name == "log":
+            return _found(name, self.base, ",")
+        if name == "jsonl" and self.column is None:
+            key = key_of_urls(head)
+            others = tuple(missing_key(head, "url")) if key is None else ()
+            found = _found(name, key, ",")._replace(other_keys=others)
+            return found if key == "url" else found._replace(key=key)
         if self.column is not None or name not in _SNIFFED or self.name == "lines":
-            delimiter = self.delimiter or delimiter_for(head.removeprefix(BOM), self.column or "1")
-            self._check_number(name, head.removeprefix(BOM), delimiter)
-            others = self._others(name, head)
-            key = key_of_urls(head.removeprefix(BOM)) if others and self.column is None else None
-            if key is not None:
-                return _found(name, key, delimiter)._replace(key=key)
-            return _found(name, self.column, delimiter)._replace(other_keys=others)
+            delimiter = self.delimiter or delimiter_for(head, self.column or "1")
+            self._check_number(name, head, delimiter)
+            return _found(name, self.column, delimiter)._replace(
+                other_keys=self._others(name, head)
+            )
         allowed = DELIMITERS if self.name is None else _SNIFFED[name]
         delimiters = allowed if self.delimiter is None else (self.delimiter,)
-        sniffed = sniff(head.removeprefix(BOM), delimiters)
+        is_table = _TABLE.search(source) is not None
+        sniffed = sniff(head, delimiters, is_table=is_table)
         if sniffed is None:
-            doubt = maybe_delimiter(head.removeprefix(BOM)) if name == "lines" else None
+            doubt = maybe_delimiter(head) if name == "lines" else None
             return _found(name, None, self.delimiter or ",")._replace(doubt=doubt)
         is_tsv = sniffed.delimiter == "\t" and self.delimiter is None and not _is_quoted(head)
         table = _found("tsv" if is_tsv else "csv", sniffed.column, sniffed.delimiter)
@@ -168,10 +183,9 @@ class InputFormat(NamedTuple):
 
     def _others(self, name: str, head: bytes) -> tuple[str, ...]:
         """Return the keys of JSONL's first records if these lack the wanted one."""
-        key = self.column or "url"
-        if name != "jsonl" or "." in key:
+        if name != "jsonl" or self.column is None or "." in self.column:
             return ()
-        return tuple(missing_key(head.removeprefix(BOM), key))
+        return tuple(missing_key(head, self.column))
 
     def check(self) -> None:
         """Refuse a column or a delimiter for a format that has none.
@@ -188,6 +202,12 @@ class InputFormat(NamedTuple):
         if self.column is not None and self.name and not INPUT_FORMATS[self.name].takes_column:
             allowed = ", ".join(name for name, row in INPUT_FORMATS.items() if row.takes_column)
             raise SettingsError(f"--column: {self.name} has none; these have: {allowed}")
+        if self.name == "log" and self.base is None:
+            raise SettingsError("--input log: add --base URL, the site that wrote the log")
+        if self.base is not None and self.name != "log":
+            raise SettingsError("--base: it is for --input log; leave it out, or add that")
+        if self.base is not None and line_formats.origin_of(self.base) is None:
+            raise SettingsError(f"--base {self.base}: write a URL such as https://example.com")
         if self.column == "0":
             raise SettingsError("--column 0: columns are counted from 1 on")
 
@@ -224,6 +244,10 @@ _FORMATS = (
     ForeignFormat(re.compile(rb"7z\xbc\xaf\x27\x1c"), "a 7z archive; unpack it"),
     ForeignFormat(re.compile(rb"ARROW1\0\0"), "an Arrow file; write it as Parquet"),
     ForeignFormat(re.compile(rb"SQLite format 3\0"), "a database; export its URLs"),
+    ForeignFormat(
+        line_formats.LOG_LINE,
+        "an access log; --input log --base URL reads it, with the URL of the site that wrote it",
+    ),
     ForeignFormat(
         re.compile(rb"\s*\[\s*[{\"]"),
         "one array of JSON; write a record a line (jq -c '.[]' FILE | canonry …)",

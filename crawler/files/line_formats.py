@@ -157,3 +157,46 @@ def of_cdxj(_first: bytes, _column: str | None) -> LinePicks:
         return of_json(line[start + 1 :]) if start >= 0 else (None if line else b"")
 
     return LinePicks(pick)
+
+
+# A line of an access log in the common or combined format: who asked, when, and what for.
+LOG_LINE = re.compile(
+    rb'[^\n]*?\[[0-9]{1,2}/[A-Za-z]{3}/[0-9]{4}:[^\]"\n]*\] "(?P<request>(?:[^"\\\n]|\\.)*)"'
+)
+_REQUEST = re.compile(rb"[A-Z]+ (?P<target>\S.*?)(?: HTTP/[0-9.]+)?")
+# How Apache and nginx write quotes, backslashes and what cannot be printed.
+_ESCAPED = re.compile(rb'\\(?:x([0-9A-Fa-f]{2})|(["\\]))')
+_ORIGIN = re.compile(r"(https?://[^/?#\\\s]+)(?:[/?#].*)?", re.IGNORECASE)
+
+
+def origin_of(base: str) -> str | None:
+    """Return the beginning of a URL, up to its path; None if it is none of the web."""
+    found = _ORIGIN.fullmatch(base)
+    return None if found is None else found[1]
+
+
+def of_log(_first: bytes, base: str | None) -> LinePicks:
+    """Take the target of the request, which is a path of the base's site or a whole URL.
+
+    A path is appended to the site, not resolved as a reference, since ``//x`` is a path there
+    (RFC 9112, sections 3.2 and 3.3). Other targets, such as that of CONNECT, are no URLs.
+    """
+    origin = (origin_of(base or "") or "").encode()
+
+    def pick(line: bytes) -> bytes | None:
+        if not line or line.isspace():
+            return b""
+        found = LOG_LINE.match(line)
+        request = found and _REQUEST.fullmatch(found["request"])
+        if not request:
+            return None
+        target = _ESCAPED.sub(_unescaped, request["target"])
+        if target.startswith(b"/"):
+            return origin + target
+        return target if b"://" in target else None
+
+    return LinePicks(pick)
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    return found[2] or bytes.fromhex(found[1].decode())

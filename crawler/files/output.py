@@ -7,32 +7,45 @@ import io
 import lzma
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from filecmp import cmp
 from pathlib import Path
 from typing import IO, Any
 
 from canonry.crawler.compression import gzip_member, naming_file, write_all
-from canonry.crawler.locations import is_remote, written
+from canonry.crawler.locations import is_remote, version_of, written
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 
 _MEMBER = 1 << 21  # bytes before compression
 _AHEAD = 8  # members in memory
+_EMPTIED = "{}: it has content, and the new output has none, so it stays; --force replaces it"
 
 
 @contextmanager
-def atomic(path: str) -> Iterator[IO[bytes]]:
+def atomic(path: str, is_emptied: Callable[[], bool] = lambda: False) -> Iterator[IO[bytes]]:
     """Open a file that gets its name when the block succeeds, and is deleted when it fails.
 
     It is compressed if its name ends in one of `COMPRESSED_ENDINGS`. A pipe or a device is written
     directly.
+
+    Args:
+        path: the name of the file.
+        is_emptied: returns True, when all is written, if these are no rows. Then a file of the same
+            name stays, unless it has none either.
+
+    Raises:
+        OSError: it cannot be written, or a file with rows would be replaced by one without.
     """
     target = Path(path)
     if is_remote(path):
-        with written(path) as file, _compressing(file, target.suffix) as compressed:
-            yield compressed
+        with written(path) as file:
+            with _compressing(file, target.suffix) as compressed:
+                yield compressed
+            if is_emptied() and _size_at(path) > file.tell():
+                raise OSError(_EMPTIED.format(path))
         return
     if is_special(path):
         with (
@@ -49,15 +62,30 @@ def atomic(path: str) -> Iterator[IO[bytes]]:
                 with _compressing(file, target.suffix) as compressed:
                     yield compressed
                 file.flush()
+                if is_emptied() and _is_other(target, temporary):
+                    raise OSError(_EMPTIED.format(path))
                 os.fsync(file.fileno())
                 temporary.replace(target)
                 sync_folder(target.parent)
             finally:
-                temporary.unlink(missing_ok=True)
+                discard(file, temporary)
     except OSError as error:
         if error.filename == str(temporary):
             error.filename = path
         raise
+
+
+def _is_other(target: Path, empty: Path) -> bool:
+    """Return True if there is a file with other content than an output without rows."""
+    return target.exists() and target.stat().st_size > 0 and not cmp(target, empty, shallow=False)
+
+
+def _size_at(path: str) -> int:
+    """Return the size of a remote file in bytes; 0 if there is none."""
+    try:
+        return version_of(path)[0] or 0
+    except FileNotFoundError:
+        return 0
 
 
 def sync_folder(folder: Path) -> None:
@@ -139,6 +167,12 @@ def owned(path: Path) -> IO[bytes]:
         file.close()  # it was renamed or deleted before we had the lock
 
 
+def discard(file: IO[bytes], path: Path) -> None:
+    """Delete a file that `owned` has opened; not one of this name that another process has made."""
+    if _has_name(file, path):
+        path.unlink()
+
+
 @contextmanager
 def abandoned(path: Path) -> Iterator[IO[bytes] | None]:
     """Open a file that its writer did not finish, and lock it; None while a process writes it.
@@ -157,7 +191,10 @@ def abandoned(path: Path) -> Iterator[IO[bytes] | None]:
 
 def _has_name(file: IO[bytes], path: Path) -> bool:
     """Return True if a file still has its name: it was not renamed, deleted or replaced."""
-    return path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _without_truncating(path: str, _flags: int) -> int:

@@ -38,7 +38,7 @@ def pieces_of(source: str, input_format: InputFormat, size: int = PIECE) -> list
             return whole
         with opened(source) as file:
             head, is_plain = _head_of(file)
-            found = input_format.find(head)
+            found = input_format.find(head, source)
             if found.name == "parquet" and is_plain:
                 with record_formats.opened_parquet(Stream(file)) as table:
                     return _row_groups(source, table.metadata, size)
@@ -91,7 +91,7 @@ def read(piece: Piece, input_format: InputFormat) -> Iterator[Block | Cut]:
 def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[blocks.Some]:
     """Yield the URLs of a piece of an open file."""
     head, _is_plain = _head_of(file)
-    file_format = input_format.find(head)
+    file_format = input_format.find(head, piece.source)
     reads = file_format.reads
     if not isinstance(reads, LineFormat):
         groups = range(piece.start, piece.stop or 0)

@@ -71,7 +71,8 @@ def _about(file_format: FoundFormat) -> str | None:
             "--column and --delimiter name others, --input lines reads whole lines"
         )
     if file_format.key is not None:
-        return f"records with URLs in the key {file_format.key!r}; --column names another"
+        kind = "column" if file_format.name == "parquet" else "key"
+        return f"records with URLs in the {kind} {file_format.key!r}; --column names another"
     if file_format.other_keys:
         key = file_format.column or "url"
         return (

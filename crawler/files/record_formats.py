@@ -18,8 +18,11 @@ from canonry.crawler.files import warc_records
 from canonry.crawler.files.csv_records import OpenQuotes, csv_records
 from canonry.crawler.files.line_formats import as_bytes, place_of
 from canonry.crawler.files.line_streams import LONGEST
-from canonry.crawler.files.sniffing import named_like_a_url
+from canonry.crawler.files.sniffing import Column, column_of_urls, named_like_a_url
 from canonry.extras import require
+
+_BUFFER = 1 << 20  # bytes
+_ROWS = 20  # of Parquet, by which the column of URLs is found
 
 
 class _UpToFault(io.RawIOBase):
@@ -92,19 +95,19 @@ def _cell(cells: list[str], place: int) -> bytes | None:
 def read_parquet(
     stream: Stream, column: str | None, groups: Sequence[int] | None = None
 ) -> Iterator[bytes | None]:
-    """Yield a column of text: the named one, the only one, or the one named "url".
+    """Yield a column of text: the named one, or the one that is found by its values and name.
 
     Args:
         stream: of a Parquet file.
-        column: its name, if it is wanted.
+        column: its name, if it is wanted; ``a.b`` is the field ``b`` of the column ``a``.
         groups: the row groups to read; None: all.
     """
     with opened_parquet(stream) as table:
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        wanted = url_column(table.schema_arrow, column)
-        for batch in table.iter_batches(columns=[wanted], row_groups=groups):
-            yield from batch.column(0).cast(pa.large_binary()).to_pylist()
+        name, path = url_column(table, column)
+        for batch in table.iter_batches(columns=[name], row_groups=groups):
+            yield from field_of(batch, path).cast(pa.large_binary()).to_pylist()
 
 
 @contextmanager
@@ -125,24 +128,68 @@ def opened_parquet(stream: Stream) -> Iterator[Any]:
             shutil.copyfileobj(stream, spool)
             file = spool
         file.seek(0)
+        # From a disk, some rows are read without the rest of their row group.
+        is_local = isinstance(getattr(file, "raw", None), io.FileIO)
         try:
-            yield parquet.ParquetFile(file)
+            yield parquet.ParquetFile(file, buffer_size=_BUFFER if is_local else 0)
         except (pa.ArrowException, ValueError) as error:
             raise OSError(str(error).partition("\n")[0]) from None
 
 
-def url_column(schema: Any, column: str | None) -> str:  # noqa: ANN401 - pyarrow ships no types
-    """Return the name of an Arrow schema's column of URLs.
+def url_column(table: Any, column: str | None) -> tuple[str, Sequence[str]]:  # noqa: ANN401 - pyarrow ships no types
+    """Return the name of a Parquet file's column of URLs, and the names that lead to it.
 
     Raises:
         OSError: naming the columns of text.
     """
+    paths = {".".join(path): path for path in _texts(table.schema_arrow)}
+    wanted = column or _found_column(table, list(paths)) or "url"
+    place_of(wanted, list(paths))
+    return wanted, paths[wanted]
+
+
+def detected_column(table: Any) -> str | None:  # noqa: ANN401 - pyarrow ships no types
+    """Return a Parquet file's column of URLs if it has others of text, and another name than "url".
+
+    Raises:
+        OSError: as `url_column`.
+    """
+    name, _path = url_column(table, None)
+    is_only = sum(1 for _path in _texts(table.schema_arrow)) == 1
+    return None if is_only or name == "url" else name
+
+
+def _found_column(table: Any, names: Sequence[str]) -> str | None:  # noqa: ANN401 - as above
+    """Return which column has the URLs, by the first rows."""
+    paths = list(_texts(table.schema_arrow))
+    first = next(table.iter_batches(_ROWS, columns=list(names)), None) if names else None
+    values = [[] if first is None else field_of(first, path).to_pylist() for path in paths]
+    place = column_of_urls([Column(*one) for one in zip(names, values, strict=True)])
+    if place is not None:
+        return names[place]
+    return names[0] if len(names) == 1 else named_like_a_url(names)
+
+
+def field_of(batch: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - as above
+    """Return a column of a batch, or a field in it, by the names that lead to it."""
+    from pyarrow import compute  # noqa: PLC0415 - optional
+
+    field = batch.column(path[0])
+    for name in path[1:]:
+        field = compute.struct_field(field, name)
+    return field
+
+
+def _texts(fields: Any, outer: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - as above
+    """Yield the names that lead to each column of text, also within other columns."""
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    names = [field.name for field in schema if _is_text(pa, field.type)]
-    wanted = column or (names[0] if len(names) == 1 else named_like_a_url(names) or "url")
-    place_of(wanted, names)
-    return wanted
+    for field in fields:
+        path = (*outer, field.name)
+        if pa.types.is_struct(field.type):
+            yield from _texts(field.type, path)
+        elif _is_text(pa, field.type):
+            yield path
 
 
 def _is_text(pa: Any, kind: Any) -> bool:  # noqa: ANN401 - pyarrow ships no types

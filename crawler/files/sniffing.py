@@ -5,20 +5,30 @@ A plain list of URLs, which may hold commas, is not taken for a table; tabs are 
 
 import csv
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 DELIMITERS = ("\t", ",", ";", "|")
-# Names of a column of URLs, the likeliest first; others count if their values look like URLs.
+# Names of a column of URLs, whatever its values are; the likeliest first.
 _NAMES = ("url", "uri", "link", "href", "loc", "location", "page_url", "page url", "source_url")
-_WORDS = frozenset({"url", "uri", "link", "href"})  # in other names, such as target_url
+# Names among which columns whose values are URLs are chosen, as words; the likeliest first.
+_OF_ROWS = (
+    *("address", "url", "uri", "page url", "page", "loc", "location", "link", "href"),
+    *("target url", "target", "source url"),
+)
+_WORDS = frozenset(word for name in _OF_ROWS for word in name.split())  # in other names
+# How words begin that tell the URLs of other pages, such as Canonical Link Element 1.
+_OF_OTHERS = ("canonical", "redirect", "refer", "image", "img")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _URL = re.compile(r"\s*\"?(?:https?|ftp)://\S", re.IGNORECASE)
-_MISSING = frozenset({"", "\\N", "NULL"})  # as databases write it
+_MISSING = (None, "", "\\N", "NULL")  # as databases write it
 _ROWS = 20  # that are examined
+_DEPTH = 4  # of objects in records
 _SURE = 2  # URLs that a first column needs if its name is not in _NAMES
 
 
@@ -29,21 +39,36 @@ class Sniffed(NamedTuple):
     column: str  # its name, or its number from 1
 
 
-def sniff(head: bytes, delimiters: Sequence[str] = DELIMITERS) -> Sniffed | None:
+class Column(NamedTuple):
+    """A column of a table, or a key of records."""
+
+    name: str  # "" if the table has no names
+    values: Sequence[object]  # of the first rows
+
+
+def sniff(
+    head: bytes, delimiters: Sequence[str] = DELIMITERS, *, is_table: bool = False
+) -> Sniffed | None:
     """Detect a table with URLs by a file's first bytes; None if it is not one.
 
     Args:
         head: the beginning of a file in UTF-8, without a BOM. Its last line may not be whole.
         delimiters: the possible delimiters.
+        is_table: the file's name says so; then URLs that begin lines end at a delimiter.
+
+    Raises:
+        OSError: as `column_of_urls`.
     """
     lines = _lines_of(head)
     for delimiter in delimiters if lines else ():
         rows = _rows(lines, delimiter)
         if rows and (len(rows[0]) > 1 or len(delimiters) == 1):
             is_quoted = lines[0].startswith('"')
-            if not is_quoted and len(rows) < len(lines) and _URL.match(lines[0]):
+            first = lines[: _ROWS + 1]
+            if not (is_quoted or is_table) and len(rows) < len(first) and _URL.match(lines[0]):
                 continue  # a quote in a URL was read as the begin of a field of several lines
-            column = _column_of(rows, delimiter, is_quoted=is_quoted)
+            is_sure = is_table or delimiter == "\t" or is_quoted
+            column = _column_of(rows, is_sure=is_sure)
             if column is not None:
                 return Sniffed(delimiter, column)
     if lines and lines[0].strip(' "').lower() in _NAMES and len(lines) > 1:  # the only column
@@ -60,7 +85,7 @@ def maybe_delimiter(head: bytes) -> str | None:
     Args:
         head: as for `sniff`.
     """
-    lines = _lines_of(head)
+    lines = _lines_of(head)[: _ROWS + 1]
     if len(lines) < _SURE or not all(map(_URL.match, lines)):
         return None
     counts = ((sign, {line.count(sign) for line in lines}) for sign in DELIMITERS)
@@ -110,24 +135,61 @@ def key_of_urls(head: bytes) -> str | None:
 
     Args:
         head: as for `sniff`.
+
+    Returns:
+        a key as `line_formats.of_jsonl` takes it, such as ``page.url``.
+
+    Raises:
+        OSError: as `column_of_urls`.
     """
-    records = _records_of(head)
-    names = [name for record in records[:1] for name in record if name and "." not in name]
-    named = named_like_a_url(names)
-    if named is not None:
-        return named
-    with_urls = [name for name in names if all(_is_url(record.get(name)) for record in records)]
-    return next(filter(_speaks_of_urls, with_urls), with_urls[0] if with_urls else None)
+    records = [dict(_values_in(record)) for record in _records_of(head)]
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    place = column_of_urls([Column(key, [one.get(key) for one in records]) for key in keys])
+    return named_like_a_url(keys) if place is None else keys[place]
+
+
+def _values_in(record: dict[str, object], depth: int = 0) -> Iterator[tuple[str, object]]:
+    """Yield the keys of a record with their values; those of an object in it have dots."""
+    for key, value in record.items():
+        if not key or "." in key:
+            continue
+        if isinstance(value, dict) and depth < _DEPTH:
+            yield from ((f"{key}.{inner}", one) for inner, one in _values_in(value, depth + 1))
+        else:
+            yield key, value
+
+
+def column_of_urls(columns: Sequence[Column]) -> int | None:
+    """Return the place of the column with the URL of each row; None if there is none.
+
+    Such a column has a URL in every row, or if none has, in most rows where it has a value. Among
+    several, the likeliest name decides, then the first place.
+
+    Raises:
+        OSError: the only columns with URLs are those of other pages, by their names.
+    """
+    with_urls = [place for place, column in enumerate(columns) if _has_urls(column.values)]
+    own = [place for place in with_urls if not _is_of_others(columns[place].name)]
+    if with_urls and not own and named_like_a_url([one.name for one in columns]) is None:
+        names = ", ".join(shlex.quote(columns[place].name) for place in with_urls)
+        raise OSError(
+            "by its name, no column has the URLs of the rows themselves; if one of these has, name "
+            f"it with --column: {names}"
+        )
+    whole = [place for place in own if all(map(_is_url, columns[place].values))]
+    return min(whole or own, key=lambda place: _rank(columns[place].name), default=None)
 
 
 def _is_url(value: object) -> bool:
+    if isinstance(value, bytes):  # as Parquet may have it
+        value = value.decode("latin-1")
     return isinstance(value, str) and _URL.match(value) is not None
 
 
 def _records_of(head: bytes) -> list[dict[str, object]]:
     """Return the first whole records of JSONL."""
     records = []
-    for line in _lines_of(head):
+    for line in _lines_of(head)[:_ROWS]:
         with suppress(msgspec.MsgspecError, RecursionError):
             record = msgspec.json.decode(line)
             if isinstance(record, dict):
@@ -150,10 +212,22 @@ def named_like_a_url(names: Sequence[str]) -> str | None:
     return next((by_name[name] for name in _NAMES if name in by_name), None)
 
 
-def _speaks_of_urls(name: str) -> bool:
-    """Return True if a name has a word such as "url", and does not speak of referrers."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    return bool(words & _WORDS) and not any(word.startswith("refer") for word in words)
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def _is_of_others(name: str) -> bool:
+    """Return True if a name says that its URLs are not those of the rows."""
+    return any(word.startswith(_OF_OTHERS) for word in _words(name))
+
+
+def _rank(name: str) -> int:
+    """Return how likely the URLs of rows have a name; 0 is the likeliest."""
+    words = _words(name)
+    whole = " ".join(words)
+    if whole in _OF_ROWS:
+        return _OF_ROWS.index(whole)
+    return len(_OF_ROWS) + _WORDS.isdisjoint(words)
 
 
 def _lines_of(head: bytes) -> list[str]:
@@ -162,47 +236,51 @@ def _lines_of(head: bytes) -> list[str]:
     whole = lines if len(lines) == 1 or head.endswith((b"\n", b"\r")) else lines[:-1] or lines
     if not whole or not whole[0].strip():
         return []
-    return [line for line in whole if line.strip()][: _ROWS + 1]
+    return [line for line in whole if line.strip()]
 
 
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    """Return lines as rows; none if they cannot be parsed."""
+    """Return the first rows of lines; none if they cannot be parsed."""
     if delimiter == "\t" and not (lines and has_quoted_names(lines[0])):
-        return [line.split("\t") for line in lines]
+        return [line.split("\t") for line in lines[: _ROWS + 1]]
     try:
-        return [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        return [row for row in islice(csv.reader(lines, delimiter=delimiter), _ROWS + 1) if row]
     except csv.Error:
         return []
 
 
-def _column_of(rows: Sequence[list[str]], delimiter: str, *, is_quoted: bool) -> str | None:
+def _column_of(rows: Sequence[list[str]], *, is_sure: bool) -> str | None:
     """Return the column with the URLs, by its name or by its values.
 
     The first row has names if it has no URL and the rows below have some.
+
+    Args:
+        rows: of a table, or of a list of URLs with a delimiter in them.
+        is_sure: it is no list.
     """
     names, *body = rows
     has_names = not any(map(_URL.match, names))
     below = body if has_names else rows
-    if sum(len(row) == len(names) for row in below) * 2 <= len(below):
-        below = []
-    places = [place for place in range(len(names)) if _has_urls(below, place)]
-    if not has_names:
-        is_sure = delimiter == "\t" or is_quoted or len(places) > 1
-        return str(places[0] + 1) if places and (places[0] > 0 or is_sure) else None
-    named = named_like_a_url([names[place] for place in places] or names)
-    if named is not None and body:
-        return named
-    if places == [0] and not is_quoted and len(body) < _SURE:
-        return None
-    if not places:
-        return None
-    place = next((place for place in places if _speaks_of_urls(names[place])), places[0])
-    name = names[place]
+    whole = [row for row in below if len(row) == len(names)]
+    if len(whole) * 2 <= len(below):
+        whole = []
+    columns = [
+        Column(name if has_names else "", [row[place] for row in whole])
+        for place, name in enumerate(names)
+    ]
+    if sum(_has_urls(column.values) for column in columns) == 1 and _has_urls(columns[0].values):
+        is_sure |= has_names and (len(body) >= _SURE or named_like_a_url(names[:1]) is not None)
+        if not is_sure:
+            return None
+    place = column_of_urls(columns)
+    if place is None:
+        return named_like_a_url(names) if has_names and body else None
+    name = columns[place].name
     is_usable = name and not name.isdecimal() and names.count(name) == 1
     return name if is_usable else str(place + 1)
 
 
-def _has_urls(rows: Sequence[list[str]], place: int) -> bool:
+def _has_urls(values: Sequence[object]) -> bool:
     """Return True if most values of a column are URLs, without those that are missing."""
-    values = [row[place] for row in rows if place < len(row) and row[place] not in _MISSING]
-    return 2 * sum(_URL.match(value) is not None for value in values) > len(values)
+    present = [value for value in values if value not in _MISSING]
+    return 2 * sum(map(_is_url, present)) > len(present)

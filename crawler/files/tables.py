@@ -14,6 +14,7 @@ import msgspec
 from canonry.canon.syntax import to_text
 from canonry.crawler.compression import COMPRESSED_ENDINGS, write_all
 from canonry.crawler.markup import escaped
+from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 from canonry.storage.timestamps import text_of
 
@@ -237,11 +238,33 @@ OUTPUT_FORMATS: dict[str, Callable[[IO[bytes], Mapping[str, type]], Table]] = {
 }
 
 
+WORKBOOKS = frozenset({"ods", "xls", "xlsx"})
+_OTHER_FORMATS = WORKBOOKS | {"json"}  # that nobody takes for text
+
+
+def ending_of(path: str | None) -> str:
+    """Return the ending of a file's name in lower case, without that of a compressed file."""
+    name = PurePath((path or "").lower())
+    return (name.with_suffix("") if name.suffix in COMPRESSED_ENDINGS else name).suffix[1:]
+
+
 def format_of(path: str | None) -> str:
     """Return the output format that the ending of a file's name asks for."""
-    name = PurePath(path or "")
-    ending = (name.with_suffix("") if name.suffix in COMPRESSED_ENDINGS else name).suffix[1:]
+    ending = ending_of(path)
     return ending if ending in OUTPUT_FORMATS else "text"
+
+
+def check_ending(option: str, path: str | None) -> None:
+    """Refuse the name of an output whose ending asks for a format that is not written.
+
+    Raises:
+        SettingsError: naming the option and the formats.
+    """
+    if ending_of(path) in _OTHER_FORMATS:
+        raise SettingsError(
+            f"{option} {path}: such files are not written; tables are .jsonl, .csv or .parquet, "
+            "and other names are for text"
+        )
 
 
 def table(file: IO[bytes], output_format: str, columns: Mapping[str, type]) -> Table:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from canonry.crawler.compression import gz, naming_file
 from canonry.crawler.key_files.sorted_keys import (
     KEY_BYTES,
+    NO_KEYS,
     Halves,
     Keys,
     among,
@@ -60,6 +61,7 @@ class KeyPart(msgspec.Struct, frozen=True):
     at: int  # bytes from the beginning of the file; after the keys comes their index
     keys: int
     index: str  # BLAKE2b-128 of the index, in hexadecimal
+    job: str = ""  # what has added these keys; "" if it is not known, or cannot be repeated
 
     @property
     def pages(self) -> int:
@@ -81,9 +83,7 @@ class KeyState(msgspec.Struct, frozen=True):
     """What a file of keys holds; a new state is in force when it is written whole."""
 
     generation: int = 0  # counts the states
-    parts: tuple[KeyPart, ...] = ()
-    job: str = ""  # what has added the last keys
-    before: str = ""  # the id of the state that it found
+    parts: tuple[KeyPart, ...] = ()  # the oldest keys first
 
     @property
     def id(self) -> str:
@@ -143,7 +143,7 @@ class KeyFile:
         self.name = name
         self._file = file
         self._indexes: dict[int, tuple[Halves, npt.NDArray[np.uint32]]] = {}
-        self._held: list[tuple[Keys, Halves]] | None = None
+        self._held: tuple[Keys, Halves] | None = None
         first = self._read(0, RECORD)
         if not first.startswith(_NAME):
             raise KeyFileError(f"{name}: it is not a file of keys made by 'canonry dedup --seen'")
@@ -223,8 +223,8 @@ class KeyFile:
         present = np.zeros(len(wanted), np.bool_)
         for part in self.state.parts if self._held is None else ():
             self._look_up(part, ordered, present)
-        for known, known_highs in self._held or ():
-            present |= among(ordered, known, known_highs)
+        if self._held is not None:
+            present = among(ordered, *self._held)
         answer = np.empty(len(wanted), np.bool_)
         answer[order] = present
         return answer
@@ -282,11 +282,11 @@ class KeyFile:
 
     def hold(self) -> None:
         """Read all keys into memory, where they are looked up faster."""
-        parts = [list(self._part_chunks(part)) for part in self.state.parts]
-        whole = [joined(chunks) for chunks in parts if chunks]
-        self._held = [(keys, highs(keys)) for keys in whole]
+        chunks = list(self.chunks())
+        keys = joined(chunks) if chunks else NO_KEYS
+        self._held = keys, highs(keys)
 
-    def _part_chunks(self, part: KeyPart) -> Iterator[Keys]:
+    def part_chunks(self, part: KeyPart) -> Iterator[Keys]:
         """Yield the keys of a part, in order."""
         last = b""
         for page in range(0, part.pages, _MOST_PAGES):
@@ -302,7 +302,7 @@ class KeyFile:
         Raises:
             KeyFileError: if it is damaged.
         """
-        yield from merged([self._part_chunks(part) for part in self.state.parts] or [iter(())])
+        yield from merged([self.part_chunks(part) for part in self.state.parts] or [iter(())])
 
 
 def _spans(pages: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -28,7 +28,8 @@ from canonry.crawler.key_files.key_file import (
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, as_keys, highs, joined
 from canonry.crawler.settings import SettingsError
 
-_SHARE = 4  # keys are appended up to a fourth of the first part; else the file is rewritten
+_KEPT_JOBS = 7  # parts for the keys of the last jobs alone, so that these can be repeated
+_SHARE = 4  # older parts may have up to a fourth of the first one; else the file is rewritten
 _MOST_PARTS = 16
 _SOME = 1 << 18  # keys at once
 
@@ -54,10 +55,7 @@ def locked(path: str) -> Iterator[IO[bytes]]:
         try:
             yield file
         finally:
-            # Keep a renamed file, and one of this name that another process has made.
-            with suppress(FileNotFoundError):
-                if os.path.samestat(temporary.stat(), os.fstat(file.fileno())):
-                    temporary.unlink()
+            output.discard(file, temporary)
 
 
 def beside(path: str) -> Path:
@@ -67,7 +65,11 @@ def beside(path: str) -> Path:
 
 
 def write_new(
-    file: IO[bytes], path: str, header: KeyHeader, chunks: Iterable[Keys], state: KeyState
+    file: IO[bytes],
+    path: str,
+    header: KeyHeader,
+    parts: Iterable[tuple[Iterable[Keys], str]],
+    generation: int = 0,
 ) -> KeyState:
     """Write a file of keys to a temporary file, sync it to disk, and rename it.
 
@@ -75,12 +77,13 @@ def write_new(
         file: the temporary file that `locked` has yielded.
         path: the final name; an existing file is replaced.
         header: of the file.
-        chunks: its keys, sorted, each once.
-        state: the new state, without its parts.
+        parts: its keys, sorted, each once in all parts, and the job that has added those of a part.
+        generation: of the new state.
     """
     write_all(file, as_record(MAGIC, header).ljust(BEGINNING, b"\0"))
-    part = _write_part(file, BEGINNING, chunks)
-    made = KeyState(state.generation, (part,) if part.keys else (), state.job, state.before)
+    made = KeyState(generation)
+    for chunks, job in parts:
+        made = _with_part(file, made, chunks, job)
     file.flush()
     _put_state(file, made, STATES[0])
     Path(beside(path)).replace(path)
@@ -101,7 +104,7 @@ def write_file(path: str, header: KeyHeader, chunks: Iterable[Keys]) -> KeyState
     """
     real = os.path.realpath(path)
     with locked(real) as file:
-        return write_new(file, real, header, chunks, KeyState())
+        return write_new(file, real, header, [(chunks, "")])
 
 
 def append(path: str, key_file: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
@@ -114,23 +117,26 @@ def append(path: str, key_file: KeyFile, chunks: Iterable[Keys], job: str) -> Ke
         job: what adds them.
     """
     before = key_file.state
-    at = -(-before.end // PAGE) * PAGE
     with Path(path).open("r+b") as file:
         file.truncate(before.end)  # drop what a killed process has written
-        file.seek(at)
-        part = _write_part(file, at, chunks)
+        made = _with_part(file, KeyState(before.generation + 1, before.parts), chunks, job)
         file.flush()
-        made = KeyState(before.generation + 1, (*before.parts, part), job, before.id)
         _put_state(file, made, key_file.spare)
     return made
 
 
-def is_appended(key_file: KeyFile, more: int) -> bool:
-    """Return True if this many keys should be appended; else the file is rewritten."""
+def is_appended(key_file: KeyFile) -> bool:
+    """Return True if new keys should be appended; else the file is rewritten."""
     parts = key_file.state.parts
-    if not parts or len(parts) == _MOST_PARTS or key_file.version < VERSION:
+    if not parts or len(parts) >= _MOST_PARTS or key_file.version < VERSION:
         return False
-    return (len(key_file) - parts[0].keys + more) * _SHARE <= parts[0].keys
+    older = parts[: older_parts(parts)]
+    return sum(part.keys for part in older[1:]) * _SHARE <= parts[0].keys
+
+
+def older_parts(parts: Sequence[KeyPart]) -> int:
+    """Return how many of the first parts are merged when one is added and the file rewritten."""
+    return max(len(parts) - _KEPT_JOBS + 1, 0)
 
 
 def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:
@@ -144,8 +150,10 @@ def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:
         os.fsync(file.fileno())
 
 
-def _write_part(file: IO[bytes], at: int, chunks: Iterable[Keys]) -> KeyPart:
-    """Write keys and their index at the current position of a file, which is `at`."""
+def _with_part(file: IO[bytes], state: KeyState, chunks: Iterable[Keys], job: str) -> KeyState:
+    """Write keys and their index after the other parts; return a state with them, if any."""
+    at = -(-state.end // PAGE) * PAGE
+    file.seek(at)
     count = 0
     fences: list[bytes] = []
     sums: list[int] = []
@@ -157,7 +165,10 @@ def _write_part(file: IO[bytes], at: int, chunks: Iterable[Keys]) -> KeyPart:
         count += len(pages)
     index = b"".join(fences) + np.array(sums, "<u4").tobytes()
     write_all(file, index)
-    return KeyPart(at, count, hashlib.blake2b(index, digest_size=16).hexdigest())
+    if not count:
+        return state
+    part = KeyPart(at, count, hashlib.blake2b(index, digest_size=16).hexdigest(), job)
+    return KeyState(state.generation, (*state.parts, part))
 
 
 def _whole_pages(chunks: Iterable[Keys]) -> Iterator[Keys]:

@@ -13,7 +13,7 @@ from canonry.canon import Policy
 from canonry.canon.policies import released, versioned_name
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
-from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, merged
+from canonry.crawler.key_files.sorted_keys import Keys, merged
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version
 from canonry.crawler.settings import SettingsError
 
@@ -59,25 +59,44 @@ class SeenFile:
             return np.zeros(len(wanted), np.bool_)
         return self._known.among(wanted)
 
+    def knows(self, job: str) -> bool:
+        """Return True if it tells the keys of a job, one of the last ones, from the others."""
+        return job != "" and any(part.job == job for part in self.state.parts)
+
+    def rewind(self, job: str) -> None:
+        """Answer as before a known job has added its keys; the file stays as it is."""
+        if self._known is not None:
+            parts = self.state.parts
+            place = [part.job for part in parts].index(job)
+            self.state = self._known.state = KeyState(self.state.generation, parts[:place])
+
     def extend(self, fresh: Path, job: str) -> KeyState:
         """Add keys to the file atomically. This object cannot be used after that.
 
         Args:
             fresh: a file of sorted keys without a header, none of which was seen.
-            job: what adds them.
+            job: what adds them; "" if it cannot be repeated.
         """
         chunks = key_writer.keys_in(fresh)
-        more = fresh.stat().st_size // KEY_BYTES
-        if self._known is not None and not more:
+        known = self._known
+        if known is not None and not fresh.stat().st_size:
             return self.state
-        if self._known is not None and key_writer.is_appended(self._known, more):
-            self.state = key_writer.append(self.path, self._known, chunks, job)
+        if known is not None and key_writer.is_appended(known):
+            self.state = key_writer.append(self.path, known, chunks, job)
         else:
-            known = iter(()) if self._known is None else self._known.chunks()
-            made = KeyState(self.state.generation + 1, job=job, before=self.state.id)
-            every = merged([known, chunks])
+            parts = [] if known is None else _rewritten(known)
+            every = [*parts, (chunks, job)]
+            made = self.state.generation + 1
             self.state = key_writer.write_new(self._new, self.path, self._header, every, made)
         return self.state
+
+
+def _rewritten(known: KeyFile) -> list[tuple[Iterator[Keys], str]]:
+    """Return the parts of a file, with the older ones as one."""
+    parts = known.state.parts
+    count = key_writer.older_parts(parts)
+    older = merged([known.part_chunks(part) for part in parts[:count]] or [iter(())])
+    return [(older, ""), *((known.part_chunks(part), part.job) for part in parts[count:])]
 
 
 @contextmanager

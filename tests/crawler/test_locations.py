@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
@@ -222,6 +222,54 @@ def test_a_file_of_a_web_server(tmp_path: Path) -> None:
     assert run_command("dedup", "in", "-o", "expected", folder=tmp_path).returncode == 0
     assert (tmp_path / "out").read_bytes() == (tmp_path / "expected").read_bytes()
     assert Site.answers > 1
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    """Redirects, and has a list."""
+
+    requested: ClassVar[list[str]] = []
+    to = "/list"
+
+    def do_HEAD(self) -> None:
+        self.requested.append(self.path)
+        is_list = self.path == "/list"
+        self.send_response(200 if is_list else 302)
+        self.send_header("Content-Length", "20" if is_list else "0")
+        if not is_list:
+            self.send_header("Location", self.to)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_HEAD()
+        if self.path == "/list":
+            self.wfile.write(b"http://127.0.0.1:9/\n")
+
+    def log_message(self, *_words: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("host", ["", "127.0.0.1", "localhost", "127.0.0.2"])
+@pytest.mark.parametrize("words", ["dedup -o out", "crawl --allow-private --max-pages 0 --seeds"])
+def test_a_list_redirects_to_no_private_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, words: str
+) -> None:
+    """The server that the user has named may be private, and redirect to itself."""
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) for _ in range(2)]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    first, other = (server.server_port for server in servers)
+    monkeypatch.setattr(Redirecting, "to", f"http://{host}:{other}/list" if host else "/list")
+    Redirecting.requested.clear()
+    done = run_command(*words.split(), f"http://127.0.0.1:{first}/x", folder=tmp_path)
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    told = b"which is not public" in done.stderr
+    assert ("/list" in Redirecting.requested, told) == (
+        (True, False) if not host else (False, True)
+    )
+    if words.startswith("dedup"):
+        assert (done.returncode == 0, (tmp_path / "out").exists()) == (not host, not host)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,10 @@ from canonry.crawler.files.line_streams import Line
 
 
 def deduplicate(
-    lines: Sequence[bytes], make: canonry.Canonicalizer, seen: AbstractSet[bytes] = frozenset()
+    lines: Sequence[bytes],
+    make: canonry.Canonicalizer,
+    seen: AbstractSet[bytes] = frozenset(),
+    source: object = "-",
 ) -> tuple[bytes, bytes, Summary]:
     """Return the lines that are kept, the map, and the counts.
 
@@ -22,11 +25,12 @@ def deduplicate(
         lines: of the input.
         make: makes the keys.
         seen: keys of resources that were seen before.
+        source: the name of the input.
     """
     summary, answers = Summary(lines=len(lines)), []
     first: dict[bytes, str] = {}
     for number, (text, found) in enumerate(zip(lines, make.many(lines), strict=True), 1):
-        line = Line("-", number, text)
+        line = Line(str(source), number, text)
         if not text.strip():
             summary.blank += 1
             continue

@@ -102,19 +102,23 @@ class PartWriter:
         merges = self._merge(part)
         merged = zip(merges.lines, merges.firsts, merges.rules, strict=True)
         kinds = (part.kinds & ~np.uint8(NEEDED)).tolist()
-        for n, (text, kind) in enumerate(zip(as_read(block.data).split("\n"), kinds, strict=True)):
+        lines = zip(as_read(block.data).split("\n"), kinds, strict=True)
+        for number, (text, kind) in enumerate(lines, block.first):
             if kind == FIRST:
-                yield text, text, "first"
+                same_as, reason = text, "first"
             elif kind == ALIKE:
-                yield text, to_text(text), "repeated"
+                same_as, reason = to_text(text), "repeated"
             elif kind == MERGED:
                 line, first, rules = next(merged)
-                yield text, self._first_text(line, first), rules or "repeated"
+                same_as, reason = self._first_text(line, first), rules or "repeated"
             elif kind == SEEN:
-                yield text, "", "seen"
+                same_as, reason = "", "seen"
             elif kind == REFUSED:
                 refused = refused or dict(keying.keyed(block, self._plan.canonicalizer).refused)
-                yield text, "", f"refused: {refused[n]}"
+                same_as, reason = "", f"refused: {refused[number - block.first]}"
+            else:
+                continue
+            yield text, same_as, reason, block.source, number
 
     def _merge(self, part: Part) -> "_Merges":
         """Count the merged lines of a block by their rules, and return them."""

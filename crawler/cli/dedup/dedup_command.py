@@ -11,10 +11,17 @@ from canonry.crawler.batch import dedup_job, job
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.batch.summary import NoURLError
-from canonry.crawler.cli.dedup.input_options import COLUMN_ADVICE, input_format_of, input_options
+from canonry.crawler.cli.dedup.input_options import (
+    COLUMN_ADVICE,
+    force_option,
+    input_format_of,
+    input_options,
+    notify_of_blank,
+)
 from canonry.crawler.cli.described import (
     described,
     json_option,
+    once,
     out_option,
     policy_option,
     rules_option,
@@ -56,7 +63,8 @@ from canonry.crawler.settings import SettingsError
     "--map",
     "map_file",
     metavar="FILE",
-    help="Write all input lines, each with the line that it duplicates and by which rules.",
+    help="Write all input lines, each with the line that it duplicates, by which rules, and its "
+    "place.",
 )
 @click.option(
     "--groups", metavar="FILE", help="Write the spellings of each resource with several lines."
@@ -85,6 +93,7 @@ from canonry.crawler.settings import SettingsError
     help="Approximate memory limit.",
 )
 @click.option("--resume", is_flag=True, help="Continue a run that was killed.")
+@force_option
 @click.option(
     "--store",
     metavar="FILE|URL",
@@ -93,6 +102,8 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--seen",
     metavar="FILE",
+    multiple=True,
+    callback=once,
     help="Leave out what this file of keys has, and add the rest to it. It is made if there is "
     "none.",
 )
@@ -117,6 +128,7 @@ def dedup(
     groups: str | None,
     report: str | None,
     input_format: str,
+    base: str | None,
     column: str | None,
     delimiter: str | None,
     policy: str | None,
@@ -130,6 +142,7 @@ def dedup(
     keep_rows: bool,
     seen_only: bool,
     resume: bool,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Print the first line of each distinct resource.
@@ -143,7 +156,8 @@ def dedup(
     follows them is read twice. With --json,
     standard output gets the summary, and the lines are written only to -o. If an input file is
     truncated, the rest is still done, a message names the file, and the exit code is 1. So it is
-    if no line is a URL, and then no output is written.
+    if no line is a URL, and then no output is written. An output that has lines is not replaced by
+    one that has none, without --force.
     """
     if store is not None and rules_file is not None:
         raise SettingsError(
@@ -162,11 +176,12 @@ def dedup(
         seen=seen,
         seen_only=seen_only,
         keep_rows=keep_rows,
-        input_format=input_format_of(input_format, column, delimiter),
+        input_format=input_format_of(input_format, base, column, delimiter),
         quiet=as_json,
         workers=workers or default_workers(),
         memory=dedup_job.bytes_of(memory),
         resume=resume,
+        force=force,
         engine=engine,
         also_read=(rules_file, named_policies.policy_file(policy), _file_of(store)),
     )
@@ -193,6 +208,7 @@ def dedup(
     seconds = round(time.monotonic() - start, 3)
     if is_without_urls:
         render.notify(f"canonry: no line is a URL, so no output was written; {COLUMN_ADVICE}")
+    notify_of_blank(summary.blank, summary.lines)
     if as_json:
         counts = msgspec.to_builtins(summary)
         del counts["merged_samples"]

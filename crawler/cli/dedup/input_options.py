@@ -5,7 +5,10 @@ from typing import Any
 
 import click
 
+from canonry.crawler.cli.described import once
+from canonry.crawler.cli.terminal.render import notify
 from canonry.crawler.files.formats import INPUT_FORMATS, InputFormat
+from canonry.crawler.plurals import counted
 
 COLUMN_ADVICE = "if they are rows of a table, --column NAME|N says where its URLs are"
 _TAB = "\t"
@@ -16,13 +19,20 @@ _OPTIONS = (
         type=click.Choice(["auto", *INPUT_FORMATS]),
         default="auto",
         show_default=True,
-        help="Input format; auto recognizes each file by its content.",
+        help="Input format; auto recognizes each file by its content. log is an access log.",
+    ),
+    click.option(
+        "--base",
+        metavar="URL",
+        help="The site that wrote the log, such as https://example.com, with --input log.",
     ),
     click.option(
         "--column",
         metavar="NAME|N",
-        help="The column with the URLs, in CSV, TSV, JSONL or Parquet.  [default: by its name, "
-        "such as url, or by its values]",
+        multiple=True,
+        callback=once,
+        help="The column with the URLs, in CSV, TSV, JSONL or Parquet.  [default: by its "
+        "values and its name]",
     ),
     click.option(
         "--delimiter",
@@ -32,17 +42,31 @@ _OPTIONS = (
 )
 
 
+force_option = click.option(
+    "--force", is_flag=True, help="Replace an output that has lines by one that has none."
+)
+
+
 def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options ``--input``, ``--column`` and ``--delimiter``."""
+    """Give a command the options ``--input``, ``--base``, ``--column`` and ``--delimiter``."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def input_format_of(name: str, column: str | None, delimiter: str | None) -> InputFormat:
+def input_format_of(
+    name: str, base: str | None, column: str | None, delimiter: str | None
+) -> InputFormat:
     """Return what these options say."""
     return InputFormat(
         name=None if name == "auto" else name,
         column=column,
         delimiter=_TAB if delimiter in {"tab", r"\t"} else delimiter,
+        base=base,
     )
+
+
+def notify_of_blank(blank: int, lines: int) -> None:
+    """Notify people if more than a tenth of the lines has no URL, as in a wrong column."""
+    if blank * 10 > lines:
+        notify(f"canonry: {blank:,} of {counted(lines, 'line')} are blank; {COLUMN_ADVICE}")

@@ -15,7 +15,13 @@ from canonry.crawler.adapters.compat.key_comparison import KeyComparison, Shared
 from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, OldKey, map_url
 from canonry.crawler.adapters.compat.own_keys import check_keys, read_keyed
 from canonry.crawler.batch.summary import NoURLError, Summary
-from canonry.crawler.cli.dedup.input_options import COLUMN_ADVICE, input_format_of, input_options
+from canonry.crawler.cli.dedup.input_options import (
+    COLUMN_ADVICE,
+    force_option,
+    input_format_of,
+    input_options,
+    notify_of_blank,
+)
 from canonry.crawler.cli.described import (
     described,
     json_option,
@@ -68,6 +74,7 @@ _NO_OLD_KEY = "no_old_key"
     help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
 )
 @out_option
+@force_option
 @json_option
 @with_exit_code
 def migrate(
@@ -75,6 +82,7 @@ def migrate(
     program: str | None,
     key_column: str | None,
     input_format: str,
+    base: str | None,
     column: str | None,
     delimiter: str | None,
     policy: str | None,
@@ -82,6 +90,7 @@ def migrate(
     output_format: str | None,
     out: str | None,
     *,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Map the keys that another program gave to URLs to Canonry's.
@@ -103,9 +112,11 @@ def migrate(
         raise SettingsError(
             "give one of --from PROGRAM and --key-column NAME|N, which say the old keys, not both"
         )
-    found = input_format_of(input_format, column, delimiter)
+    found = input_format_of(input_format, base, column, delimiter)
     found.check()
     sources = inputs.expand(files)
+    if output_format is None:
+        tables.check_ending("-o", out)
     output.check_distinct([("-o", out)], [*sources, rules_file, named_policies.policy_file(policy)])
     for sentence in recognized(sources, found):
         render.notify(f"canonry: {sentence}")
@@ -119,7 +130,7 @@ def migrate(
         mapped = 0
         with suppress(NoURLError), ExitStack() as stack:
             if out is not None:
-                target = stack.enter_context(output.atomic(out))
+                target = stack.enter_context(output.atomic(out, lambda: not (mapped or force)))
             elif as_json:
                 target = stack.enter_context(Path(os.devnull).open("wb"))
             else:
@@ -134,6 +145,7 @@ def migrate(
             if is_without_urls := bool(summary.refused) and not mapped:
                 raise NoURLError(summary)  # an output of before stays
         _report(summary, mapped, keys, as_json=as_json)
+    notify_of_blank(summary.blank, mapped + sum(summary.refused.values()) + summary.blank)
     if is_without_urls:
         wanted = "a URL" if key_column is None else "a URL with an old key"
         render.notify(f"canonry: no line is {wanted}; {COLUMN_ADVICE}")

@@ -156,6 +156,8 @@ class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
     url: str  # as read
     same_as: str  # the line that it duplicates, or itself
     rules: str  # first, repeated, seen, "refused:" and the reason, or the rules that merged it
+    source: str  # the file; "-" is standard input
+    line: int  # in that file, counted from 1, with a line of column names
 
 
 class GroupedSpelling(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,7 +28,7 @@ from canonry.storage.reading import report
 if TYPE_CHECKING:
     from canonry.storage.clusters.cluster_export import Reading
 
-_OTHER_TABLES = frozenset({".tsv", ".tab", ".xls", ".xlsx", ".ods"})
+_OTHER_TABLES = tables.WORKBOOKS | {"tsv", "tab"}
 _WRITTEN = 5_000  # rows at once
 WHAT = sorted([*report.EXPORTS, "clusters", "merges", "similar"])
 
@@ -226,6 +226,6 @@ def _format_of(out: str | None) -> str:
         SettingsError: for the ending of a kind of table that is not written.
     """
     named = tables.format_of(out)
-    if named == "text" and out is not None and PurePath(out).suffix.lower() in _OTHER_TABLES:
+    if tables.ending_of(out) in _OTHER_TABLES:
         raise SettingsError(f"-o {out}: exports are .jsonl, .csv or .parquet; or give --format")
     return "jsonl" if named == "text" else named

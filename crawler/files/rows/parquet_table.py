@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files.line_streams import LONGEST
-from canonry.crawler.files.record_formats import opened_parquet, url_column
+from canonry.crawler.files.record_formats import field_of, opened_parquet, url_column
 from canonry.crawler.files.rows.csv_table import ParquetBatch, RowBlock, Rows
 
 _WAITING = 1 << 26  # bytes of rows that wait for their row group to be full
@@ -23,12 +23,12 @@ def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
     with opened_parquet(stream) as table:
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        wanted = url_column(table.schema_arrow, column)
+        _name, path = url_column(table, column)
         header = table.schema_arrow.serialize().to_pybytes()
         codec, group = _layout(table.metadata)
         is_empty = True
         for batch in table.iter_batches():
-            urls = _joined(pa, batch.column(wanted).cast(pa.large_binary()))
+            urls = _joined(pa, field_of(batch, path).cast(pa.large_binary()))
             rows = Rows("parquet", header, b"", batch=ParquetBatch(batch, codec, group))
             is_empty = False
             yield RowBlock(urls, rows)

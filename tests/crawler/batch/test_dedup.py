@@ -100,15 +100,32 @@ def test_the_map_names_every_line(tmp_path: Path) -> None:
     done = run_command("dedup", "-", "--map", "map.tsv", folder=tmp_path, data=LINES)
     assert done.returncode == 0
     assert (tmp_path / "map.tsv").read_text().splitlines() == [
-        "http://a.example/\thttp://a.example/\tfirst",
-        "HTTP://A.example:80/\thttp://a.example/\tscheme-case + host-case + default-port",
-        "http://a.example/#x\thttp://a.example/\tfragment",
-        "not a url\t\trefused: relative",
-        "http://a.example/b\thttp://a.example/b\tfirst",
-        "http://a.example/b\thttp://a.example/b\trepeated",
-        "http://a.example/?utm_source=x\thttp://a.example/\ttracking",
-        "mailto:a@b.example\tmailto:a@b.example\tfirst",
-        "http://[bad/\t\trefused: host",
+        "http://a.example/\thttp://a.example/\tfirst\t-\t1",
+        "HTTP://A.example:80/\thttp://a.example/\tscheme-case + host-case + default-port\t-\t2",
+        "http://a.example/#x\thttp://a.example/\tfragment\t-\t3",
+        "not a url\t\trefused: relative\t-\t5",
+        "http://a.example/b\thttp://a.example/b\tfirst\t-\t6",
+        "http://a.example/b\thttp://a.example/b\trepeated\t-\t7",
+        "http://a.example/?utm_source=x\thttp://a.example/\ttracking\t-\t8",
+        "mailto:a@b.example\tmailto:a@b.example\tfirst\t-\t9",
+        "http://[bad/\t\trefused: host\t-\t10",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--store", "s.db"], ["--seen", "s.keys"], ["--keep-rows"], ["--groups", "g"]]
+)
+def test_the_map_has_the_file_and_the_line_of_each_row(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "a.csv").write_text("n,url\n1,http://a.example/1\n2,\n3,http://a.example/3\n")
+    (tmp_path / "b.csv").write_text("n,url\n1,no url\n2,http://a.example/1\n")
+    words = ["dedup", "a.csv", "b.csv", "--map", "map.jsonl", *words]
+    assert run_command(*words, folder=tmp_path).returncode == 0
+    found = [json.loads(row) for row in (tmp_path / "map.jsonl").read_text().splitlines()]
+    assert [(row["source"], row["line"], row["rules"]) for row in found] == [
+        ("a.csv", 2, "first"),
+        ("a.csv", 4, "first"),
+        ("b.csv", 2, "refused: relative"),
+        ("b.csv", 3, "repeated"),
     ]
 
 

@@ -108,7 +108,7 @@ def test_it_is_the_plain_definition_wherever_the_input_is_cut(
         path = Path(folder, "in.txt")
         path.write_bytes(b"\n".join(lines))
         kept, fates, summary = run(path, mapped=mapped)
-    expected, expected_fates, expected_summary = deduplicate(lines, WEB)
+    expected, expected_fates, expected_summary = deduplicate(lines, WEB, source=path)
     assert kept == expected
     assert counted(summary) == counted(expected_summary)
     if mapped:
@@ -138,7 +138,7 @@ def test_workers_and_memory_change_nothing(
     path = tmp_path / "in.txt"
     path.write_bytes(b"\n".join(lines) + b"\n")
     kept, fates, summary = run(path, workers, memory)
-    expected, expected_fates, expected_summary = deduplicate(lines, WEB)
+    expected, expected_fates, expected_summary = deduplicate(lines, WEB, source=path)
     assert kept == expected
     assert fates == expected_fates
     assert counted(summary) == counted(expected_summary)
@@ -399,5 +399,5 @@ def test_a_stream_whose_keys_do_not_fit_is_spooled(tmp_path: Path) -> None:
     assert (
         (tmp_path / "map")
         .read_bytes()
-        .endswith(b"HTTP://a.example/5\thttp://a.example/5\tscheme-case\n")
+        .endswith(b"HTTP://a.example/5\thttp://a.example/5\tscheme-case\t-\t1000001\n")
     )

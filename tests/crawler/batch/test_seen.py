@@ -102,7 +102,7 @@ def test_it_is_the_plain_definition_with_each_engine(
         for lines in days:
             path.write_bytes(b"\n".join(lines))
             kept, fates, summary = run(path, seen, mapped=mapped)
-            expected, expected_fates, expected_summary = deduplicate(lines, WEB, known)
+            expected, expected_fates, expected_summary = deduplicate(lines, WEB, known, path)
             assert kept == expected
             assert fates == (expected_fates if mapped else b"")
             assert summary.seen == expected_summary.seen
@@ -139,7 +139,7 @@ def test_killed_anywhere_it_resumes_and_extends_the_file_once(
         monkeypatch.setattr(one_pass, "_is_small", lambda _plan: False)
     lines, known = some_lines(1, 400), keys_of(some_lines(2, 1500))
     Path("in").write_bytes(b"\n".join(lines))
-    expected = deduplicate(lines, WEB, known)
+    expected = deduplicate(lines, WEB, known, "in")
     is_only = bool(words.pop("only", False))
     out = None if is_only else "out"
     asked = dedup_job.Job(
@@ -187,7 +187,6 @@ def done_in_a_child(asked: dedup_job.Job, left: int) -> int:
         os.pwrite = counted(os.pwrite)  # type: ignore[assignment]
         Path.replace = counted(Path.replace)  # type: ignore[assignment,method-assign]
         Workplace.save = counted(Workplace.save)  # type: ignore[assignment,method-assign]
-        Workplace.finish = counted(Workplace.finish)  # type: ignore[assignment,method-assign]
         key_writer.write_all = counted(key_writer.write_all)  # type: ignore[assignment]
         job.run(asked, WEB, lambda _count: None, lambda _message: None)
         os._exit(0)
@@ -207,9 +206,9 @@ def test_a_day_after_another(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert (found["seen"], found["distinct"], found["exact"]) == (1, 1, 1)
     assert (tmp_path / "map").read_text().splitlines() == [
-        "http://a.example/1#y\t\tseen",
-        "http://a.example/3\thttp://a.example/3\tfirst",
-        "http://a.example/3\thttp://a.example/3\trepeated",
+        "http://a.example/1#y\t\tseen\t2\t1",
+        "http://a.example/3\thttp://a.example/3\tfirst\t2\t2",
+        "http://a.example/3\thttp://a.example/3\trepeated\t2\t3",
     ]
     groups = (tmp_path / "groups").read_text()
     assert groups == "http://a.example/3\thttp://a.example/3\t2\n"
@@ -293,20 +292,54 @@ def test_options_that_make_no_sense_are_told(tmp_path: Path, words: list[str], s
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["a new file of keys", "an older one"])
-def test_a_job_that_is_repeated_keeps_its_outputs(tmp_path: Path, is_there: bool) -> None:
+@pytest.mark.parametrize("memory", ["1GiB", "16MiB"])
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_job_that_is_repeated_writes_what_it_wrote(
+    tmp_path: Path, is_there: bool, memory: str, is_gone: bool
+) -> None:
     if is_there:
         write_keys(tmp_path / "s.keys", keys_of([b"http://b.example/"]))
-    (tmp_path / "in").write_bytes(b"http://a.example/1\nHTTP://a.example/1\nhttp://b.example/\n")
+    (tmp_path / "in").write_bytes(b"http://a.example/1\nHTTP://A.example/1\nhttp://b.example/\n")
     words = ["dedup", "in", "--seen", "s.keys", "-o", "out", "--map", "map"]
     assert run_command(*words, folder=tmp_path).returncode == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    done = run_command(*words, folder=tmp_path)
+    if is_gone:
+        (tmp_path / "out").unlink()
+    done = run_command(*words, "--memory", memory, folder=tmp_path)
     assert done.returncode == 0
-    assert b"canonry: s.keys has the keys of this job since 20" in done.stderr
-    assert b"its outputs stay as they are: out, map" in done.stderr
+    assert b"canonry: s.keys has the keys of this job already, so it is repeated" in done.stderr
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    done = run_command(*words[:-2], "--json", folder=tmp_path)
-    assert json.loads(done.stdout)["seen"] == 3, "it is another job without the map"
+    done = run_command(*words[:-4], "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["seen"] == 3, "it is another job without the outputs"
+
+
+def test_the_jobs_of_a_week_can_be_repeated_in_any_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each day has lines of its own and some of the days before."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(key_writer, "_SHARE", 1 << 30)  # the file is written anew each day
+    outputs = {}
+
+    def do(day: int) -> None:
+        asked = dedup_job.Job([f"in-{day}"], f"out-{day}", seen="s.keys")
+        job.run(asked, WEB, lambda _count: None, lambda _message: None)
+        outputs.setdefault(day, Path(f"out-{day}").read_bytes())
+        assert Path(f"out-{day}").read_bytes() == outputs[day]
+
+    for day in range(12):
+        lines = [b"http://a.example/%d" % n for n in range(10 * day + 10) if n % 3 or n >= 10 * day]
+        Path(f"in-{day}").write_bytes(b"\n".join(lines))
+        do(day)
+        assert outputs[day].count(b"\n") == 10
+    held = held_in(Path("s.keys"))
+    for day in (11, 5, 8, 11, 9, 6, 10, 7):
+        Path(f"out-{day}").unlink()
+        do(day)
+    assert held_in(Path("s.keys")) == held
+    with pytest.raises(OSError, match="out-4: it has content, and the new output has none"):
+        do(4)  # its keys are no longer told from older ones
+    assert Path("out-4").read_bytes() == outputs[4]
 
 
 def test_a_job_that_writes_to_a_device_is_repeated(tmp_path: Path) -> None:
@@ -316,20 +349,40 @@ def test_a_job_that_writes_to_a_device_is_repeated(tmp_path: Path) -> None:
     assert found == [0, 1]
 
 
-@pytest.mark.parametrize("change", ["input", "output", "gone", "option"])
+@pytest.mark.parametrize("change", ["input", "output", "option"])
 def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str) -> None:
     """On a day without news, the lines of the day before must not be taken for new ones."""
     (tmp_path / "in").write_bytes(b"http://a.example/1\n")
-    words = ["dedup", "in", "--seen", "s.keys", "-o", "out"]
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "out", "--force"]
     assert run_command(*words, folder=tmp_path).returncode == 0
     if change == "input":
         (tmp_path / "in").write_bytes(b"http://a.example/1#x\n")
     elif change == "output":
-        words[-1] = "other"
-    elif change == "gone":
-        (tmp_path / "out").unlink()
+        words[5] = "other"
     else:
         words += ["--write", "canonical"]
     done = run_command(*words, folder=tmp_path)
     assert b"1 seen before" in done.stderr
     assert (tmp_path / words[5]).read_bytes() == b""
+
+
+@pytest.mark.parametrize("name", ["out", "out.csv", "out.jsonl.gz", "out.parquet"])
+@pytest.mark.parametrize(
+    "words", [["--seen", "s.keys"], ["--store", "s.db"], ["--seen", "s.keys", "--map", "map"]]
+)
+def test_an_output_with_lines_is_emptied_only_by_force(
+    tmp_path: Path, name: str, words: list[str]
+) -> None:
+    words = ["dedup", "-", *words, "-o", name]
+    line = b"http://a.example/1\n"
+    assert run_command(*words, folder=tmp_path, data=line).returncode == 0
+    before = (tmp_path / name).read_bytes()
+    for data in (line, b"", b"\n"):
+        done = run_command(*words, folder=tmp_path, data=data)
+        assert done.returncode == 1
+        told = f"{name}: it has content, and the new output has none, so it stays; --force replaces"
+        assert told in done.stderr.decode()
+        assert (tmp_path / name).read_bytes() == before
+    for more in (["--force"], []):  # what has no lines can be replaced
+        assert run_command(*words, *more, folder=tmp_path, data=line).returncode == 0
+        assert (tmp_path / name).read_bytes() != before

@@ -1,16 +1,24 @@
 """Output files: none replaces an input, or another output, whatever its name is."""
 
 import gzip
+import os
 import subprocess
 import sys
-from contextlib import suppress
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from support.disks import Disk, LostPowerError
 from support.sites import run_command
 
+from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.files import output
+from canonry.crawler.key_files import key_writer
+from canonry.crawler.key_files.key_file import KeyHeader
+from canonry.crawler.key_files.key_writer import locked
+from canonry.crawler.settings import SettingsError
 
 LINES = "http://a.example/1\nHTTP://a.example/1\nhttp://a.example/2\n"
 MINED = "http://l.example/\thttp://l.example/1\t301\n"
@@ -124,3 +132,66 @@ def test_a_file_is_whole_or_as_it_was_after_a_loss_of_power(
         found.append(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
         path.write_bytes(b"before")
     assert found == [b"before", b"before", LINES.encode(), LINES.encode()]
+
+
+def test_the_temporary_file_of_the_next_writer_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process begins to write when the file has its name, before this one has ended."""
+    out = tmp_path / "out"
+    replace = Path.replace
+    with ExitStack() as stack:
+
+        def replaced(path: Path, target: Path) -> None:
+            replace(path, target)
+            monkeypatch.undo()
+            next_file = stack.enter_context(output.atomic(str(out)))
+            next_file.write(b"next")
+
+        monkeypatch.setattr(Path, "replace", replaced)
+        with output.atomic(str(out)) as file:
+            file.write(b"first")
+        assert out.read_bytes() == b"first"
+    assert out.read_bytes() == b"next"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("kind", ["output", "workplace", "keys"])
+def test_processes_that_write_one_output_are_told_nothing_but_that(
+    tmp_path: Path, kind: str
+) -> None:
+    """Each writes many times; one that is refused has changed nothing."""
+    out = str(tmp_path / "out")
+
+    def write() -> None:
+        if kind == "output":
+            with output.atomic(out) as file:
+                file.write(b"x")
+        elif kind == "workplace":
+            with workplace(out, resume=False) as place:
+                (place.folder / "keys").mkdir()
+                (place.folder / "keys" / "1").write_bytes(b"x")
+                assert (place.folder / "keys" / "1").read_bytes() == b"x"
+        else:
+            with locked(out) as file:
+                key_writer.write_new(file, out, KeyHeader("web/1", ""), [])
+
+    children = [writer_in_a_child(write) for _ in range(3)]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert [path.name for path in tmp_path.iterdir()] == ([] if kind == "workplace" else ["out"])
+
+
+def writer_in_a_child(write: Callable[[], None]) -> int:
+    """Start a process that writes many times, and fails if that fails otherwise than expected."""
+    if child := os.fork():
+        return child
+    code = 1
+    try:
+        for _ in range(150):
+            with suppress(BlockingIOError, SettingsError):  # another process is writing
+                write()
+        code = 0
+    except BaseException:  # noqa: BLE001 - the test reads it
+        traceback.print_exc()
+    finally:
+        os._exit(code)

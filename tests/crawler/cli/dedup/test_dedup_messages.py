@@ -88,3 +88,48 @@ def test_a_memory_without_room_for_a_key_is_told(tmp_path: Path) -> None:
     asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"), memory=1 << 17)
     job.run(asked, Canonicalizer(), lambda _count: None, said.append)
     assert said[0].startswith("--memory has no room for the keys of the first lines, keys go")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--keep-rows --delimiter §", "--keep-rows: rows are not kept with --delimiter '§'"),
+        ("--write key --format csv", "--write key is for text; csv has the URL, its canonical"),
+        ("--write canonical -o out.JSONL", "--write canonical is for text; jsonl has"),
+        ("--write key -o out.parquet.gz", "--write key is for text; parquet has"),
+        ("-o out.xlsx", "-o out.xlsx: such files are not written; tables are .jsonl, .csv or"),
+        ("-o out.json.gz", "-o out.json.gz: such files are not written"),
+        ("--keep-rows -o out.XLS", "-o out.XLS: such files are not written"),
+        ("--map map.ods", "--map map.ods: such files are not written"),
+        ("--groups groups.json", "--groups groups.json: such files are not written"),
+        ("--seen a --seen b", "--seen is given twice (a and b): give one."),
+        ("--rules a --rules b", "--rules is given twice (a and b): give one."),
+        ("--column url --column n", "--column is given twice (url and n): give one."),
+    ],
+)
+def test_what_would_be_ignored_is_refused(tmp_path: Path, words: str, told: str) -> None:
+    (tmp_path / "in").write_text("n§url\n1§http://a.example/é\n")
+    done = run_command("dedup", "in", *words.split(), folder=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize(
+    "words", ["-o out.xlsx --format csv", "-o out.CSV", "-o out.txt --write key", "-o out.tsv"]
+)
+def test_what_says_its_format_is_written(tmp_path: Path, words: str) -> None:
+    (tmp_path / "in").write_text("n§url\n1§http://a.example/é\n")
+    done = run_command("dedup", "in", *words.split(), "--delimiter", "§", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    out = (tmp_path / words.split()[1]).read_text(encoding="utf-8")
+    assert out.startswith("url,canonical,key,") == ("csv" in words.lower())
+    assert ("http://a.example/é" in out) == ("key" not in words)
+
+
+def test_a_map_of_keys_is_no_workbook(tmp_path: Path) -> None:
+    words = ["migrate", "-", "--from", "surt", "-o", "out.xlsx"]
+    done = run_command(*words, folder=tmp_path, data=b"http://a.example/\n")
+    assert done.returncode == 2
+    assert b"-o out.xlsx: such files are not written" in done.stderr
+    assert run_command(*words, "--format", "csv", folder=tmp_path, data=b"").returncode == 0
