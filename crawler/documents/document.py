@@ -77,7 +77,8 @@ def _directives(value: str) -> Iterator[tuple[str, str]]:
     for item in value.lower().split(","):
         head, colon, rest = item.partition(":")
         directive = item.strip()
-        if colon and head.strip() not in _WITH_VALUE:
+        is_time = head[-1:].isdecimal() and rest[:1].isdecimal()  # of a date, after its comma
+        if colon and not is_time and head.strip() not in _WITH_VALUE:
             name, directive = head.strip(), rest.strip()
         yield name, directive
 
