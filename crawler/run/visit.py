@@ -24,6 +24,7 @@ from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 from canonry.storage.http_status import (
     FIRST_ERROR,
+    MAX_SAME,
     NOT_MODIFIED,
     OK,
     OVERLOADED,
@@ -31,7 +32,6 @@ from canonry.storage.http_status import (
     RETRIED,
 )
 
-_MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
 _NO_ID = 0
 _BY_SCOPE = frozenset(
     reason.label
@@ -172,7 +172,7 @@ class Visitor:
         hops: list[Hop] = []
         requested: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         elapsed = 0.0
-        for _ in range(_MAX_SAME):
+        for _ in range(MAX_SAME):
             requested.add((url, tuple(sorted(cookies.items()))))
             if note_request is not None:
                 note_request()

@@ -87,6 +87,26 @@ def test_a_redirect_is_told_and_its_target_claimed(store: str) -> None:
     assert "http://a.example/old,http://a.example/new" in done.stdout
 
 
+def test_two_urls_that_redirect_to_each_other_end(store: str) -> None:
+    with ClaimedURLs(store) as urls:
+        todo = urls.claim(["http://a.example/p?gclid=1"])
+        requested = []
+        while todo:
+            url = todo.pop()
+            requested.append(url)
+            assert len(requested) < 20
+            todo += urls.finish(url, 302, location="/p" if "?" in url else "/p?gclid=1")
+        assert set(requested) == {"http://a.example/p", "http://a.example/p?gclid=1"}
+        assert urls.unfinished() == []
+    with ClaimedURLs(store) as urls:
+        assert urls.unfinished() == []
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry", "why", requested[0], "--store", store],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert "redirects to itself too often" in done.stdout
+
+
 def test_of_several_processes_one_gets_each_url(store: str) -> None:
     with ClaimedURLs(store):
         pass
