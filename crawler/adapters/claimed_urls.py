@@ -16,7 +16,7 @@ from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.storage import Admission, Candidate, Hop, Outcome, Page, Queued, State
-from canonry.storage.http_status import FIRST_ERROR, MAX_SAME
+from canonry.storage.http_status import FIRST_ERROR, MAX_SAME, OK
 from canonry.storage.sql.schema import urls as url_rows
 
 _FIRST_REDIRECT = 300
@@ -156,7 +156,7 @@ class ClaimedURLs:
             else:
                 hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
                 outcome = Outcome(queued, State.REDIRECTED, leads=hops)
-        elif status is None or status >= FIRST_ERROR or location is not None:
+        elif status is None or not OK <= status < FIRST_ERROR or location is not None:
             reason = f"http-{status}" if status else "no-answer"
             outcome = Outcome(queued, State.FAILED, reason)
         else:

@@ -18,6 +18,7 @@ import pytest
 from support.sites import wait_for
 
 from canonry.claims import ClaimedURLs
+from canonry.storage.reading import report
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/how-to/any-crawler.md").read_text(encoding="utf-8")
@@ -46,8 +47,12 @@ def test_each_resource_is_handed_out_once(store: str) -> None:
         with pytest.raises(ValueError, match="finished already"):
             urls.finish(first, 200)
         assert urls.finish(second, None) == []
+        [third] = urls.claim(["http://a.example/e"])
+        assert urls.finish(third, 0) == []
     with ClaimedURLs(store) as urls:
         assert urls.unfinished() == []
+    with report.reading(store) as connection:
+        assert [page["url"] for page in report.rows(connection, "pages")] == [first]
 
 
 def test_what_is_told_of_a_page_is_exported(store: str) -> None:
