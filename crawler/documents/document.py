@@ -36,6 +36,7 @@ class Document(NamedTuple):
     # Names and contents of the <meta> elements that say how the page may be used.
     use: tuple[tuple[str, str], ...] = ()
     dates: Mapping[str, float] = _NO_DATES  # of links, when they have changed; since 1970
+    is_sitemap: bool = False  # or an index of sitemaps
 
 
 def absolute(reference: str | None, base: str) -> str | None:
