@@ -13,11 +13,13 @@ from canonry.canon import Canonical, Canonicalizer, Policy, Refused, redact
 from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
+from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.storage import Admission, Candidate, Hop, Outcome, Page, Queued, State
+from canonry.storage.http_status import FIRST_ERROR, MAX_SAME, OK
 from canonry.storage.sql.schema import urls as url_rows
 
-_FIRST_REDIRECT, _FIRST_ERROR = 300, 400
+_FIRST_REDIRECT = 300
 
 
 def _silent(_message: str) -> None:
@@ -56,6 +58,7 @@ class ClaimedURLs:
         self._store.rules = StoredRules(self._make)
         self._queued_by_url: dict[str, Queued] = {}  # by URL: those handed out by this object
         self._links: Counter[str] = Counter()  # of these, how many links were claimed
+        self._same: Counter[str] = Counter()  # of these, how many redirects led to the same
 
     def __enter__(self) -> Self:
         """Return the object."""
@@ -140,16 +143,20 @@ class ClaimedURLs:
         if queued is None:
             raise ValueError(f"{redact(url)}: not handed out here, or finished already")
         target = None
-        if location is not None and _FIRST_REDIRECT <= (status or 0) < _FIRST_ERROR:
+        if location is not None and _FIRST_REDIRECT <= (status or 0) < FIRST_ERROR:
             [target] = self._make.many([location], url)
         if isinstance(target, Canonical) and self._is_usable(target):
             if target.key == self._make(url).key and target.url != url:
                 # The target is the same resource under another URL, which has to be requested.
-                self._queued_by_url[target.url] = self._queued_by_url.pop(url)
-                return [target.url]
-            hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
-            outcome = Outcome(queued, State.REDIRECTED, leads=hops)
-        elif status is None or status >= _FIRST_ERROR or location is not None:
+                self._same[queued.url] += 1
+                if self._same[queued.url] <= MAX_SAME:
+                    self._queued_by_url[target.url] = self._queued_by_url.pop(url)
+                    return [target.url]
+                outcome = Outcome(queued, State.FAILED, Fault.LOOP.label)
+            else:
+                hops = (Hop("redirect", status or 0, self._candidate(target, queued, hops=1)),)
+                outcome = Outcome(queued, State.REDIRECTED, leads=hops)
+        elif status is None or not OK <= status < FIRST_ERROR or location is not None:
             reason = f"http-{status}" if status else "no-answer"
             outcome = Outcome(queued, State.FAILED, reason)
         else:
@@ -160,6 +167,7 @@ class ClaimedURLs:
         [answers] = self._store.record([outcome], time.time())
         del self._queued_by_url[url]
         self._links.pop(queued.url, None)
+        self._same.pop(queued.url, None)
         return self._handed_out([hop.target for hop in outcome.leads], answers)
 
     def close(self) -> None:

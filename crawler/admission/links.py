@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from canonry.canon import Canonical, InvalidURL, redact, redaction
 from canonry.crawler.admission.known_links import KnownLinks
+from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.documents.by_type import read_document, reading
 from canonry.crawler.documents.document import (
@@ -30,6 +31,8 @@ _NOT_PAGES = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _SHOWN = 100  # characters of such a link
+_LEVELS, _FURTHER = 4, 100  # levels of sitemaps on a host, and sitemaps of all further ones
+_HOSTS = 10_000  # of which sitemaps are counted
 _REMOVED = str.maketrans("", "", "\t\r\n")  # by browsers, anywhere in a URL
 
 
@@ -55,6 +58,26 @@ class PageLinks(NamedTuple):
         return given + sum(self.known.values())
 
 
+class _Sitemaps:
+    """Counts by host the sitemaps that were read, to end those that name themselves for ever.
+
+    sitemaps.org has two levels: an index, and the sitemaps in it. Further levels are followed, but
+    only a few of their sitemaps.
+    """
+
+    def __init__(self) -> None:
+        self._levels: dict[str, Counter[int]] = {}  # by host and depth in the crawl
+
+    def is_one_too_many(self, host: str, depth: int) -> bool:
+        """Count a sitemap; return True if its links are not to be followed."""
+        if host not in self._levels and len(self._levels) >= _HOSTS:
+            self._levels.clear()
+        levels = self._levels.setdefault(host, Counter())
+        levels[depth] += 1
+        further = list(levels)[_LEVELS:]  # in the order in which they were found
+        return depth in further and sum(levels[one] for one in further) > _FURTHER
+
+
 class LinkFinder:
     """Finds the links of responses, for one crawl."""
 
@@ -64,6 +87,7 @@ class LinkFinder:
         self._crawl = settings.crawl
         self._longest = settings.fetch.max_body
         self._most = settings.traps.max_links
+        self._sitemaps = _Sitemaps()
         self.known = KnownLinks()
 
     async def find(
@@ -88,7 +112,8 @@ class LinkFinder:
             max_unpacked=self._longest,
         )
         named = list(link_headers(_all(response.headers, "Link")))
-        followed = document.links if document else ()
+        endless = self._endless(document, queued, response.url)
+        followed = document.links if document and not endless else ()
         unfollowed = document.unfollowed if document else ()
         linked = [reference for reference, relations in named if relations & FOLLOWED]
         if self._crawl.respect_nofollow:
@@ -98,6 +123,7 @@ class LinkFinder:
             followed, unfollowed = (*followed, *unfollowed), ()
         links: list[Candidate] = []
         refused = [RefusedLink(NOFOLLOW, redact(link)) for link in unfollowed[: self._most]]
+        refused += endless
         unreadable = document.unreadable if document else ()
         refused += [RefusedLink("entity", redact(link)) for link in unreadable[: self._most]]
         base = document.base if document else response.url
@@ -136,6 +162,16 @@ class LinkFinder:
             earlier,
             self._listed(document) if document and self._crawl.recrawl else (),
         )
+
+    def _endless(self, document: Document | None, queued: Queued, url: str) -> list[RefusedLink]:
+        """Return the links of a sitemap that are not to be followed."""
+        if document is None or not document.is_sitemap:
+            return []
+        if not self._sitemaps.is_one_too_many(host_of(url), queued.depth):
+            return []
+        return [
+            RefusedLink("too-many-sitemaps", redact(one)) for one in document.links[: self._most]
+        ]
 
     def _listed(self, document: Document) -> tuple[tuple[bytes, float], ...]:
         """Return the keys of links that have a date, with the date."""

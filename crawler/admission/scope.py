@@ -42,6 +42,7 @@ class Scope:
         """
         self._kind = kind
         self._places: set[str] = set()
+        self._lengths: set[int] = set()  # of the places: few, however many seeds there are
         self._include, self._exclude = URLPatterns(include), URLPatterns(exclude)
         self._seeds: set[str] = set()  # kept only where patterns could keep them out
         for seed in seeds:
@@ -49,7 +50,9 @@ class Scope:
 
     def extend(self, url: str) -> None:
         """Add one more seed, and its place."""
-        self._places.add(self._place(url))
+        place = self._place(url)
+        self._places.add(place)
+        self._lengths.add(len(place))
         if self._include or self._exclude:
             self._seeds.add(url)
 
@@ -79,7 +82,7 @@ class Scope:
         if self._kind == "any":
             return True
         if self._kind == "prefix":
-            return any(url.startswith(place) for place in self._places)
+            return any(url[:length] in self._places for length in self._lengths)
         return self._place(url) in self._places
 
     def _place(self, url: str) -> str:

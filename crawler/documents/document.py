@@ -36,6 +36,7 @@ class Document(NamedTuple):
     # Names and contents of the <meta> elements that say how the page may be used.
     use: tuple[tuple[str, str], ...] = ()
     dates: Mapping[str, float] = _NO_DATES  # of links, when they have changed; since 1970
+    is_sitemap: bool = False  # or an index of sitemaps
 
 
 def absolute(reference: str | None, base: str) -> str | None:
@@ -77,7 +78,8 @@ def _directives(value: str) -> Iterator[tuple[str, str]]:
     for item in value.lower().split(","):
         head, colon, rest = item.partition(":")
         directive = item.strip()
-        if colon and head.strip() not in _WITH_VALUE:
+        is_time = head[-1:].isdecimal() and rest[:1].isdecimal()  # of a date, after its comma
+        if colon and not is_time and head.strip() not in _WITH_VALUE:
             name, directive = head.strip(), rest.strip()
         yield name, directive
 

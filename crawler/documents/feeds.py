@@ -22,6 +22,7 @@ _MAX_ENTITIES = 1000
 _LOC_PARENTS = frozenset({"url", "sitemap"})
 # Elements that tell when their URL has changed, by the entry that they stand in.
 _DATES = {"url": "lastmod", "sitemap": "lastmod", "entry": "updated", "item": "pubDate"}
+_SITEMAPS = frozenset({"urlset", "sitemapindex"})
 _LISTS = frozenset({"urlset", "sitemapindex", "feed", "channel", "RDF"})
 UNKNOWN = "\ufdd0"  # replaces the "&" of an unknown entity; no text contains it
 _PREDEFINED = frozenset({"amp", "apos", "gt", "lt", "quot"})
@@ -71,6 +72,7 @@ class FeedReader:
         self._found: list[ListedURL] = []
         self._entry = 0  # how many were found before the current entry
         self._date: float | None = None  # of the current entry
+        self.is_sitemap = False  # or an index of sitemaps; known once the root was read
         self._parser = parser = expat.ParserCreate(encoding, " ")
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler, parser.EntityDeclHandler = self._text.append, self._entity
@@ -104,6 +106,7 @@ class FeedReader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._text.clear()
+        self.is_sitemap |= not self._path and name.rpartition(" ")[2] in _SITEMAPS
         if name.rpartition(" ")[2] in _DATES and self._is_in_list():
             self._entry, self._date = len(self._found), None
         base = self._bases[-1]
@@ -205,7 +208,12 @@ def read(body: bytes, content_type: str | None, url: str) -> Document:
             links[link] = links.get(link) if one.changed_at is None else one.changed_at
     unreadable = tuple(one.reference.replace(UNKNOWN, "&") for one in listed if not one.is_whole)
     dates = {link: at for link, at in links.items() if at is not None}
-    return Document(url, tuple(links), (), None, None, unreadable=unreadable, dates=dates)
+    return Document(
+        *(url, tuple(links), (), None, None),
+        unreadable=unreadable,
+        dates=dates,
+        is_sitemap=reader.is_sitemap,
+    )
 
 
 def _resolved(reference: str, base: str) -> str:

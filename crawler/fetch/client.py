@@ -32,6 +32,7 @@ from canonry.crawler.fetch.response import Exchange, Get, Response
 from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.proxies import Proxies
+from canonry.storage.http_status import OK
 
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
 _MAX_LINE = 1 << 16
@@ -223,6 +224,9 @@ class Client:
             self._pacer.arrived(url)
             if proxy is not None and response.status == PASSWORD_WANTED:
                 raise FetchError(Fault.PROXY, f"status {response.status}")
+            if response.status < OK:  # invalid, or of an answer that is not the last one
+                # RFC 9110 section 15; those above 599 are errors without this.
+                raise FetchError(Fault.PROTOCOL, f"status {response.status:03}")
             exchange = _exchange(response, proxied=proxy is not None)
             body, unread = await self._bodies.read(response, cut, time)
             return Response(

@@ -5,6 +5,7 @@ again is decided in `canonry.crawler.run.visit`; for robots.txt, in `canonry.cra
 """
 
 import random
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
@@ -138,7 +139,10 @@ def seconds_to_wait(value: str | None, now: float) -> float | None:
     if value.strip().isdecimal():
         return min(float(value), LONGEST_WAIT)
     try:
-        seconds = parsedate_to_datetime(value).timestamp() - now
+        moment = parsedate_to_datetime(value)
+        # It has no zone if the date has none, or -0000: dates of HTTP are in UTC (section 5.6.7).
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+        seconds = moment.timestamp() - now
     except (ValueError, OverflowError):
         return None
     return min(max(seconds, 0.0), LONGEST_WAIT)

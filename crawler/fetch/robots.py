@@ -2,9 +2,11 @@
 
 import asyncio
 import codecs
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 from canonry.canon import InvalidURL, resolve
 from canonry.canon.syntax import Parts, to_text
@@ -24,6 +26,9 @@ _SLOW = 5.0  # seconds; a try that takes longer counts twice
 _SHORT = 1.0  # second: the longest first pause where no server has answered yet
 ALLOW_ALL = ""
 _LARGE = 1 << 16  # characters; larger files may take a while, so they are used in a thread
+_MOST_KEPT = 16 << 20  # bytes, about, for what is known of origins; the store has their files
+_ORIGIN, _CHARACTER = 1_000, 12  # of these, an origin takes so many, and a character of its file
+_NO_RULES = parse_robots(ALLOW_ALL, "")
 
 
 class Verdict(NamedTuple):
@@ -31,13 +36,14 @@ class Verdict(NamedTuple):
 
     allowed: bool
     delay: float | None
+    rules: RobotsRules = _NO_RULES  # of the origin
 
 
 class _Known(NamedTuple):
     """The rules of an origin."""
 
     rules: RobotsRules
-    is_large: bool
+    length: int  # of the file, in characters
     expires_at: float
 
 
@@ -49,6 +55,7 @@ class _Unreachable(NamedTuple):
     until: float
     is_final: bool  # until then, all URLs of the origin fail
     retry_after: float | None = None  # seconds, as the server asked
+    length: int = 0  # of the file: there is none
 
     def error(self, until: float) -> FetchError:
         """Return the error of a URL for which no request is sent before a time."""
@@ -104,14 +111,13 @@ class RobotsChecker:
         self._agent = agent
         self._pause = pause
         self._retries = retries
-        self._known: dict[str, _Known] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._failures: dict[str, _Unreachable] = {}
+        self._origins: OrderedDict[str, _Known | _Unreachable] = OrderedDict()  # last used, last
+        self._kept = 0  # bytes, about, that these take
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def is_cached(self, url: str) -> bool:
         """Return True if `check` needs no request."""
-        known = self._known.get(origin_of(url))
-        return known is not None and _is_current(known.expires_at, self._clock())
+        return self._current(origin_of(url)) is not None
 
     async def check(self, url: str) -> Verdict:
         """Return whether a URL may be fetched, and the origin's crawl delay.
@@ -120,46 +126,58 @@ class RobotsChecker:
             FetchError: ``ROBOTS_UNREACHABLE`` while nothing may be fetched (section 2.3.1.4).
         """
         origin = origin_of(url)
-        entry = self._known.get(origin)
-        if entry is None or not _is_current(entry.expires_at, self._clock()):
+        entry = self._current(origin)
+        if entry is None:
             self._raise_failure(origin)
             async with self._locks.setdefault(origin, asyncio.Lock()):
-                entry = self._known.get(origin)
-                if entry is None or not _is_current(entry.expires_at, self._clock()):
-                    entry = self._known[origin] = await self._load(origin)
-        if entry.is_large:
+                entry = self._current(origin)
+                if entry is None:
+                    entry = await self._load(origin)
+        self._keep(origin, entry)
+        if entry.length > _LARGE:
             allowed = await asyncio.to_thread(entry.rules.allow, url)
         else:
             allowed = entry.rules.allow(url)
-        return Verdict(allowed, entry.rules.delay)
+        return Verdict(allowed, entry.rules.delay, entry.rules)
 
-    def sitemaps(self, url: str) -> tuple[str, ...]:
-        """Return the sitemaps that the robots.txt for a URL names; call `check` first."""
-        known = self._known.get(origin_of(url))
-        return () if known is None else known.rules.sitemaps
+    def _current(self, origin: str) -> _Known | None:
+        """Return the rules of an origin, if they are in memory and have not expired."""
+        entry = self._origins.get(origin)
+        if not isinstance(entry, _Known) or not _is_current(entry.expires_at, self._clock()):
+            return None
+        return entry
 
-    def uses(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Return what robots.txt says about the use of a page; call `check` first."""
-        known = self._known.get(origin_of(url))
-        return () if known is None else known.rules.uses(url)
+    def _failure(self, origin: str) -> _Unreachable | None:
+        """Return the last failure of an origin, if nothing has been read since."""
+        entry = self._origins.get(origin)
+        return entry if isinstance(entry, _Unreachable) else None
+
+    def _keep(self, origin: str, entry: _Known | _Unreachable) -> None:
+        """Keep what is known of an origin, and forget those that were used longest ago."""
+        before = self._origins.pop(origin, None)
+        self._kept += _size(entry) - (0 if before is None else _size(before))
+        self._origins[origin] = entry
+        while self._kept > _MOST_KEPT and len(self._origins) > 1:
+            self._kept -= _size(self._origins.popitem(last=False)[1])
 
     def _raise_failure(self, origin: str) -> None:
         """Raise an origin's last failure if no retry is due, or another visit is making it.
 
         So a dead origin holds up no more than one visit at a time.
         """
-        failure, now = self._failures.get(origin), self._clock()
+        failure, now = self._failure(origin), self._clock()
         if failure is None:
             return
         if failure.until > now:
             raise failure.error(failure.until)
-        if self._locks[origin].locked():
+        lock = self._locks.get(origin)
+        if lock is not None and lock.locked():
             raise failure.error(now + self._pause_after(failure.cause, 1))
 
     async def _load(self, origin: str) -> _Known:
         """Return an origin's rules, from the store or from the origin."""
         now = self._clock()
-        failure = self._failures.get(origin)
+        failure = self._failure(origin)
         if failure is not None and failure.until > now:  # another visit has just failed
             raise failure.error(failure.until)
         kept = await self._store.get_robots(origin)
@@ -171,14 +189,12 @@ class RobotsChecker:
             else:
                 kept = CachedRobots(text, now + DAY)
                 await self._store.put_robots(origin, kept)
-        self._failures.pop(origin, None)
         text = kept.rules or ALLOW_ALL
-        is_large = len(text) > _LARGE
-        if is_large:
+        if len(text) > _LARGE:
             rules = await asyncio.to_thread(parse_robots, text, self._agent)
         else:
             rules = parse_robots(text, self._agent)
-        return _Known(rules, is_large, kept.expires_at)
+        return _Known(rules, len(text), kept.expires_at)
 
     async def _unreachable(
         self, origin: str, kept: CachedRobots | None, error: FetchError, began: float
@@ -197,7 +213,8 @@ class RobotsChecker:
         since = now if kept is None or kept.unreachable_since is None else kept.unreachable_since
         rules = None if kept is None else kept.rules
         if rules is None and now - since < _LONG:
-            failed = self._failures[origin] = self._failed(origin, error, began)
+            failed = self._failed(origin, error, began)
+            self._keep(origin, failed)
             if kept is None:
                 await self._store.put_robots(origin, CachedRobots(None, 0.0, since))
             raise _unreachable(
@@ -215,7 +232,7 @@ class RobotsChecker:
         """Return the failure of an origin, after one more request that failed."""
         now = self._clock()
         is_slow = error.detail == Fault.TIMEOUT.label or now - began > _SLOW
-        before = self._failures.get(origin)
+        before = self._failure(origin)
         tries = 0 if before is None else before.tries
         tries += 2 if is_slow else 1
         if error.final or tries > self._retries:
@@ -255,6 +272,11 @@ class RobotsChecker:
                 raise _unreachable(f"{_STATUS}{status}", retry_after=wait, busy=busy)
             return ALLOW_ALL  # section 2.3.1.3: "unavailable", like any 4xx
         return ALLOW_ALL  # section 2.3.1.2: more than five redirects are "unavailable" too
+
+
+def _size(entry: _Known | _Unreachable) -> int:
+    """Return how many bytes an origin takes in memory, about: at most, for a file of rules."""
+    return _ORIGIN + _CHARACTER * entry.length
 
 
 def _is_current(expires_at: float, now: float) -> bool:

@@ -72,10 +72,9 @@ class HostHistory(NamedTuple):
 
     watched: tuple[float, ...] = (0.0,) * len(RATES)
 
-    @property
-    def is_known(self) -> bool:
-        """True if any page was visited again."""
-        return any(self.watched)
+    def is_known(self, limits: IntervalLimits) -> bool:
+        """Return True if pages were watched for the least interval: a seed may be read sooner."""
+        return sum(self.watched) >= limits.least
 
     def shares(self, limits: IntervalLimits) -> list[float]:
         """Return how likely each rate is for a page that was not visited again yet.

@@ -31,11 +31,11 @@ class HostState:
     def as_row(self, host_id: int, limits: IntervalLimits) -> RevisitedHost:
         """Return the row that says this."""
         rates, places = _SECONDS.pack(*self.history.watched), self.places.encoded()
-        first = self.first_interval(limits) if self.history.is_known else None
+        first = self.first_interval(limits) if self.history.is_known(limits) else None
         return RevisitedHost(host_id, first, *self.trust, rates, places)
 
     def first_interval(self, limits: IntervalLimits) -> float:
         """Return the seconds until a page is visited again for the first time."""
-        if not self.history.is_known:
+        if not self.history.is_known(limits):
             return limits.first
         return interval(self.history.shares(limits), limits)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from weakref import WeakSet
 
 from canonry.canon import InvalidURL, redact, redaction
 from canonry.crawler.admission.known_links import KnownLinks
@@ -13,7 +14,8 @@ from canonry.crawler.documents.document import Document
 from canonry.crawler.fetch.body_reader import BodyRoom
 from canonry.crawler.fetch.faults import Fault, FetchError, seconds_before_retry, seconds_to_wait
 from canonry.crawler.fetch.response import Get, Response
-from canonry.crawler.fetch.robots import RobotsChecker, origin_of
+from canonry.crawler.fetch.robots import RobotsChecker, Verdict, origin_of
+from canonry.crawler.fetch.robots_rules import RobotsRules
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.bodies import Fingerprints, unread_outcome
@@ -22,6 +24,7 @@ from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
 from canonry.storage.http_status import (
     FIRST_ERROR,
+    MAX_SAME,
     NOT_MODIFIED,
     OK,
     OVERLOADED,
@@ -29,7 +32,6 @@ from canonry.storage.http_status import (
     RETRIED,
 )
 
-_MAX_SAME = 5  # redirects to the same resource, as cookie walls send them
 _NO_ID = 0
 _BY_SCOPE = frozenset(
     reason.label
@@ -65,7 +67,7 @@ class Visitor:
         self._room = BodyRoom()
         self._reads_sitemaps = settings.crawl.sitemaps
         self._vain = VainRetries(settings.fetch.retry_wait, settings.fetch.retries)
-        self._listed: set[str] = set()  # origins whose sitemaps were added to an outcome
+        self._listed: WeakSet[RobotsRules] = WeakSet()  # their sitemaps were added to an outcome
         self._clock = clock
 
     @property
@@ -87,15 +89,16 @@ class Visitor:
             return known
         asks = not self._robots.is_cached(queued.url)
         try:
-            if not await self._is_allowed(queued.url, slow_down):
+            verdict = await self._check(queued.url, slow_down)
+            if not verdict.allowed:
                 return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, was_requested=asks)
-            if self._is_reserved(queued.url):
+            if self._is_reserved(queued.url, verdict.rules):
                 reason = HoldReason.USE_RESERVED.label
                 return Outcome(queued, State.HELD, reason, was_requested=asks)
             with self._room.visit():
-                outcome = await self._follow(queued, record)
+                outcome = await self._follow(queued, verdict.rules, record)
             self._vain.answered(queued)
-            return self._with_sitemaps(outcome)
+            return self._with_sitemaps(outcome, verdict.rules)
         except FetchError as error:
             return self._failed(queued, error)
 
@@ -113,43 +116,39 @@ class Visitor:
             The outcome with the page; None if there is no such page.
         """
         try:
-            if not await self._is_allowed(probe.url, slow_down):
+            verdict = await self._check(probe.url, slow_down)
+            if not verdict.allowed:
                 return None
             with self._room.visit():
                 queued = Queued(_NO_ID, probe.url, depth=1, hops=0, attempts=0)
-                outcome = await self._follow(queued, note_request=note_request)
+                outcome = await self._follow(queued, verdict.rules, note_request=note_request)
         except FetchError:
             return None
         page = outcome.page
         return outcome if page is not None and page.status == OK else None
 
-    async def _is_allowed(self, url: str, slow_down: SlowDown) -> bool:
-        """Return True if robots.txt allows a URL; obey its crawl delay in any case."""
+    async def _check(self, url: str, slow_down: SlowDown) -> Verdict:
+        """Return what robots.txt says of a URL; obey its crawl delay in any case."""
         verdict = await self._robots.check(url)
         if verdict.delay is not None:
             slow_down(verdict.delay)
-        return verdict.allowed
+        return verdict
 
-    def _is_reserved(self, url: str) -> bool:
+    def _is_reserved(self, url: str, robots: RobotsRules) -> bool:
         """Return True if robots.txt reserves a use for which this crawl is made."""
         if not self._purpose:
             return False
-        return not self._purpose.isdisjoint(usage.reserved(self._said_by_robots(url)))
+        return not self._purpose.isdisjoint(usage.reserved(_said_by_robots(url, robots)))
 
-    def _said_by_robots(self, url: str) -> list[usage.UseStatement]:
-        """Return what robots.txt says about the use of a page."""
-        return [usage.UseStatement("robots.txt", *one) for one in self._robots.uses(url)]
-
-    def _with_sitemaps(self, outcome: Outcome) -> Outcome:
-        """Add the sitemaps that robots.txt names to the links, once for each origin."""
+    def _with_sitemaps(self, outcome: Outcome, robots: RobotsRules) -> Outcome:
+        """Add the sitemaps that robots.txt names to the links, once while it is in memory."""
         queued = outcome.queued
-        origin = origin_of(queued.url)
-        if origin in self._listed or not self._reads_sitemaps:
+        if robots in self._listed or not self._reads_sitemaps:
             return outcome
-        self._listed.add(origin)
+        self._listed.add(robots)
         links, refused = list(outcome.links), list(outcome.refused)
-        for reference in self._robots.sitemaps(queued.url):
-            link = self._links.one(queued, reference, f"{origin}/robots.txt")
+        for reference in robots.sitemaps:
+            link = self._links.one(queued, reference, f"{origin_of(queued.url)}/robots.txt")
             if isinstance(link, Candidate):
                 links.append(link)
             else:
@@ -159,10 +158,11 @@ class Visitor:
     async def _follow(
         self,
         queued: Queued,
+        robots: RobotsRules,
         record: RecordLinks | None = None,
         note_request: NoteRequest | None = None,
     ) -> Outcome:
-        """Fetch a URL, and follow redirects to the very same resource.
+        """Fetch a URL that robots.txt allows, and follow redirects to the very same resource.
 
         The target of such a redirect has the URL's own key, so the store would never queue it.
         """
@@ -172,7 +172,7 @@ class Visitor:
         hops: list[Hop] = []
         requested: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         elapsed = 0.0
-        for _ in range(_MAX_SAME):
+        for _ in range(MAX_SAME):
             requested.add((url, tuple(sorted(cookies.items()))))
             if note_request is not None:
                 note_request()
@@ -180,7 +180,7 @@ class Visitor:
             elapsed = response.elapsed
             location = response.headers.get("Location")
             if response.status not in REDIRECTS or location is None:
-                return await self._answered(queued, response, hops, record)
+                return await self._answered(queued, response, hops, record, robots)
             target = self._target(queued, location, url)
             if not isinstance(target, Candidate) or target.key != key:
                 return await self._redirected(queued, response, hops, target)
@@ -192,7 +192,9 @@ class Visitor:
             url = target.url
             if (url, tuple(sorted(cookies.items()))) in requested:
                 break
-            if not (await self._robots.check(url)).allowed:
+            verdict = await self._robots.check(url)
+            robots = verdict.rules
+            if not verdict.allowed:
                 reason = HoldReason.ROBOTS.label
                 return Outcome(queued, State.HELD, reason, leads=tuple(hops), elapsed=elapsed)
         reason = Fault.LOOP.label
@@ -248,6 +250,7 @@ class Visitor:
         response: Response,
         hops: list[Hop],
         record: RecordLinks | None,
+        robots: RobotsRules,
     ) -> Outcome:
         """Return the outcome of a response that is no redirect."""
         if response.status == NOT_MODIFIED and _conditions(queued):
@@ -274,7 +277,7 @@ class Visitor:
         body = response.body
         is_read = self._reads_text and response.status == OK
         digest, read = await self._fingerprints.of(body, content_type, read=is_read)
-        statements = self._use_of(response, document)
+        statements = self._use_of(response, document, robots)
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
@@ -305,9 +308,11 @@ class Visitor:
             listed=page_links.listed,
         )
 
-    def _use_of(self, response: Response, document: Document | None) -> list[usage.UseStatement]:
+    def _use_of(
+        self, response: Response, document: Document | None, robots: RobotsRules
+    ) -> list[usage.UseStatement]:
         """Return what a page's site says about its use."""
-        statements = self._said_by_robots(response.url)
+        statements = _said_by_robots(response.url, robots)
         statements += usage.in_headers(response.headers, self._token)
         if document is not None:
             statements += [usage.UseStatement("meta", *one) for one in document.use]
@@ -357,6 +362,11 @@ class Visitor:
     def _wait(self, queued: Queued) -> float:
         """Return the seconds until a URL is tried again."""
         return seconds_before_retry(self._settings.retry_wait, queued.attempts)
+
+
+def _said_by_robots(url: str, robots: RobotsRules) -> list[usage.UseStatement]:
+    """Return what robots.txt says about the use of a page."""
+    return [usage.UseStatement("robots.txt", *one) for one in robots.uses(url)]
 
 
 def _conditions(queued: Queued) -> dict[str, str]:

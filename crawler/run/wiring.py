@@ -181,7 +181,7 @@ async def _crawl(
         url_ids = [admission.url_id for admission in store.admit(candidates, time.time())]
         with store.transaction() as connection:
             limit_cache(connection, _STORE_CACHE_KIB)
-            seed_results.try_again(connection, url_ids)
+            seed_results.try_again(connection, url_ids, is_recrawl=settings.crawl.is_recrawl)
         now = time.time()
         number = store.begin_job("crawl", signed(job, worker, options), now, began)
         try:

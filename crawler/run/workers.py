@@ -3,6 +3,7 @@
 import asyncio
 import multiprocessing
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _EVERY = 0.5  # seconds between two updates
-_DEATHS = 5  # workers of one run that are replaced when they die
+_DEATHS = 5  # workers of one run that are replaced when they die, or fail
 
 
 def crawl(
@@ -38,8 +39,8 @@ def crawl(
 ) -> wiring.CrawlResult:
     """Crawl with as many workers as the settings ask for.
 
-    Workers share nothing but the store. When one dies, its hosts are reclaimed and another worker
-    is started.
+    Workers share nothing but the store. When one dies or fails, its hosts are reclaimed and another
+    worker is started. What fails before it has begun would fail again.
 
     Args:
         seeds: absolute URLs.
@@ -113,7 +114,8 @@ class _Workers:
         self._processes: dict[Connection, BaseProcess] = {}
         self._progress: dict[Connection, Progress] = {}
         self._results: list[wiring.CrawlResult] = []
-        self._errors: list[Exception] = []
+        self._failed: dict[Connection, Exception] = {}  # workers that are about to end
+        self._errors: list[Exception] = []  # of those that are not replaced
         self._interrupted = False
         self._deaths = 0
 
@@ -155,8 +157,12 @@ class _Workers:
         except (EOFError, OSError):
             process = self._processes.pop(pipe)
             process.join()
-            if process.exitcode != 0 and not self._interrupted:
-                self._replace(process.exitcode)
+            error = self._failed.pop(pipe, None)
+            may_replace = not self._interrupted and (error is None or pipe in self._progress)
+            if error is not None and (not may_replace or self._deaths >= _DEATHS):
+                self._errors.append(error)
+            if process.exitcode != 0 and may_replace:
+                self._replace(process.exitcode, error)
             return
         if isinstance(message, Progress):
             self._progress[pipe] = message
@@ -168,15 +174,17 @@ class _Workers:
             self._results.append(message)
             self._progress[pipe] = message.progress
         elif isinstance(message, Exception):
-            self._errors.append(message)
+            self._failed[pipe] = message
 
-    def _replace(self, code: int | None) -> None:
+    def _replace(self, code: int | None, error: Exception | None) -> None:
         """Reclaim the hosts of a worker that died, and replace it unless too many have died."""
         self._deaths += 1
         again = self._deaths <= _DEATHS
+        cause = f"died (exit code {code})"
+        if error is not None:
+            cause = f"failed ({type(error).__name__}: {error})"
         self._notify(
-            f"A worker died (exit code {code}); "
-            + ("another takes its place." if again else "the others go on.")
+            f"A worker {cause}; " + ("another takes its place." if again else "the others go on.")
         )
         with suppress(StoreError):  # then its leases just expire
             reclaim(self._plan.store, self._plan.settings.longest_delay)
@@ -214,6 +222,7 @@ def _work(plan: _Plan, pipe: Connection) -> None:
     except Exception as error:  # noqa: BLE001 - the first process raises it
         with suppress(OSError):
             pipe.send(error)
+        sys.exit(1)
     except KeyboardInterrupt:
         pass
     else:

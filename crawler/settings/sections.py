@@ -91,6 +91,11 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return _seconds(self.recrawl_after) if self.recrawl_after else None
 
     @property
+    def is_recrawl(self) -> bool:
+        """True if known pages are fetched again: those that are due, or those of an age."""
+        return self.recrawl or self.recrawl_seconds is not None
+
+    @property
     def intervals(self) -> tuple[float, float, float]:
         """Return the least, the first and the longest interval of a recrawl, in seconds.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import Connection, bindparam, case, func, or_, select, text, update
+from sqlalchemy import Connection, bindparam, case, exists, func, or_, select, text, update
 
 from canonry.storage.records import (
     DEEPEST,
@@ -15,7 +15,7 @@ from canonry.storage.records import (
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import DIALECTS, State, hosts, pages, queue_order, urls
+from canonry.storage.sql.schema import DIALECTS, State, hosts, pages, queue_order, url_rows, urls
 
 _QUEUED_COLUMNS = (
     *(urls.c.id, urls.c.url, urls.c.depth, urls.c.hops, urls.c.attempts),
@@ -32,11 +32,18 @@ _DEFERRED = 8  # deferred URLs of one host in memory: their targets may be more 
 # ignored: only a clock that was set back since makes waits and leases that long.
 _mine = hosts.c.lease_owner == bindparam("owner")
 _until, _ready_at = hosts.c.lease_until, hosts.c.ready_at
+# URLs that may be requested now. Those that wait, for a retry or for their level, lease no host:
+# the hosts of many such would leave no room for others.
+_url = url_rows.c
+_is_due = or_(_url.due <= bindparam("now"), _url.due > bindparam("far"))
+_due_urls = select(_url.id).where(_url.host_id == hosts.c.id, _url.state == State.QUEUED)
+_due_urls = _due_urls.where(_url.depth <= bindparam("level"), _is_due)
 _available = (
     select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.lease_owner)
     .where(_HAS_WORK, hosts.c.blocked == 0)
     .where(or_(_mine, _until <= bindparam("now"), _until > bindparam("longest")))
     .where(or_(_mine, _ready_at <= bindparam("soon"), _ready_at > bindparam("far")))
+    .where(exists(_due_urls))
     .order_by(hosts.c.ready_at)
     .limit(bindparam("limit"))
     .with_for_update(skip_locked=True)
@@ -97,18 +104,18 @@ def lease(
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
         crowd: False leaves out the further hosts of domains with many.
     """
-    times = {"now": now, "far": now + LONGEST_WAIT}
+    level = _level(connection, level_by_level=level_by_level)
+    times = {"now": now, "far": now + LONGEST_WAIT, "level": level}
     available = {"owner": owner, "longest": now + 2 * seconds, "soon": now + seconds / 2}
     host_rows = [*_AVAILABLE.run(connection, {**times, **available, "limit": limit})]
     if crowd:
         more = max(limit - len(host_rows), limit // _CROWDED)
         host_rows += _CROWD.run(connection, {**times, **available, "limit": more})
-    level = _level(connection, level_by_level=level_by_level)
     queue = _QUEUE[connection.dialect.name]
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay, before in host_rows:
         in_memory = loaded.get(name, ())
-        wanted = {"host": host_id, "level": level, "most": per_host + len(in_memory)}
+        wanted = {"host": host_id, "most": per_host + len(in_memory)}
         rows = sorted(
             [Queued(*row) for row in queue.run(connection, {**times, **wanted})], key=_in_order
         )

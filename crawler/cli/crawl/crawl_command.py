@@ -228,18 +228,24 @@ def crawl(
     of the one that it resumes, and names them. Ctrl-C stops the crawl after the requests in flight;
     a second Ctrl-C stops it at once.
     """
-    is_again = bool(flags["recrawl"] or flags["recrawl_after"])
+    again = {name: flags[name] for name in _GROUPS["Again"]}
+    is_again = load(config, {"crawl": again}).crawl.is_recrawl
     before = resumed(store, with_seeds=not (seeds or seed_lists), is_again=is_again)
     if before is None and not (seeds or seed_lists):
         raise _without_seed(store)
     serve = with_viewers(serve, token, token_file, names)
     options = by_name({**flags, "config": config, "metrics": None})  # they are of one run
-    kept = kept_options({} if before is None or forget_options else before.options, options)
+    kept = kept_options(None if forget_options else before, options)
     flags |= by_parameter(kept.values)
     config = flags.pop("config", config)
     if before is not None:
         tell_what_is_kept(before, kept, is_limited="max-pages" in options)
     settings = _settings_of(store, config, flags)
+    if settings.crawl.recrawl and "recrawl-after" in options:
+        render.notify(
+            f"--recrawl-after {options['recrawl-after']} is only for pages about which nothing is "
+            "known, since recrawl is on; --no-recrawl fetches all again that are older."
+        )
     read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
     read.append(settings.fetch.identity)
     check_distinct([("--log", settings.crawl.log or None)], [*read, file_of_store(store)])

@@ -139,7 +139,7 @@ def prepare(
         reclaim_in(connection, settings.longest_delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
-        is_recrawl = _recrawl(connection, settings.crawl, now)
+        _recrawl(connection, settings.crawl, now)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         walled.ask_all_again(connection, now)
         blocked_hosts.unblock_those_for_now(connection)
@@ -155,18 +155,17 @@ def prepare(
             _hold(connection, url_filter)
             exclusions.finish(connection, every=True)
         else:
-            exclusions.finish(connection, every=is_recrawl)
+            exclusions.finish(connection, every=settings.crawl.is_recrawl)
 
 
-def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> bool:
-    """Put known URLs that are due back in the queue; return True if any crawl like this does so."""
+def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> None:
+    """Put known URLs that are due back in the queue."""
     if crawl.recrawl:
         _least, first, most = crawl.intervals
         revisit_rows.create_tables(connection)
         revisit_rows.requeue(connection, now, first, most)
     elif crawl.recrawl_seconds is not None:
         requeueing.requeue(connection, now - crawl.recrawl_seconds)
-    return crawl.recrawl or crawl.recrawl_seconds is not None
 
 
 def _correct_clock(

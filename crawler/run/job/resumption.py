@@ -21,6 +21,7 @@ _LIMIT = "max-pages"
 class Resumed(NamedTuple):
     """The last crawl into a store."""
 
+    has_ended: bool  # nothing is queued: its pages are fetched again, as the options of now say
     options: dict[str, Any]  # that were typed, by name; None: its value may be a secret
     reached: int | None  # the limit of pages that stopped it; it is none of the options
     seeds: tuple[str, ...]
@@ -42,17 +43,18 @@ def resumed(store_url: str, *, with_seeds: bool = False, is_again: bool = False)
         return None
     with report.reading(store_url) as connection:
         job = known_url.last_crawl(connection)
-        if job is None or not (is_again or _number_in(connection, State.QUEUED)):
+        has_ended = not _number_in(connection, State.QUEUED)
+        if job is None or (has_ended and not is_again):
             return None
         stored = stored_json(job["settings"], "jobs", job["id"])
         seeds, listed = _seeds(connection, stored) if with_seeds else ((), ())
         options = stored.get("options", {})
-        limit = options.get(_LIMIT) or None
+        limit = None if has_ended else options.get(_LIMIT) or None
         if limit is not None and limit <= _number_in(connection, State.FETCHED):
             del options[_LIMIT]  # it would stop the next crawl at once
         else:
             limit = None
-        return Resumed(options, limit, seeds, listed)
+        return Resumed(has_ended, options, limit, seeds, listed)
 
 
 def _number_in(connection: Connection, state: State) -> int:

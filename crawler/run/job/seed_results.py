@@ -1,5 +1,6 @@
-"""Results of seeds: which of them gave no page, and why; the next run tries those again."""
+"""Results of seeds: which of them gave no page, and why; what the next run asks for again."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import State
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.rows.redirect_chains import ChainEnd, chains
-from canonry.storage.rows.requeueing import queue_again, queue_ids_again
+from canonry.storage.rows.requeueing import ANSWERED, queue_again, queue_ids_again
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import jobs, url_rows, urls
@@ -49,7 +50,7 @@ def failures(connection: Connection, url_ids: Sequence[int]) -> tuple[FailedSeed
     return tuple(failed_seeds)
 
 
-def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
+def try_again(connection: Connection, url_ids: Sequence[int], *, is_recrawl: bool) -> None:
     """Queue URLs again that an earlier run gave up: seeds, and all whose server was not reached.
 
     Seeds are tried again only if that run came to its end: an interrupted one has just tried them.
@@ -58,16 +59,19 @@ def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
     Args:
         connection: in a writing transaction, before the job of this run begins.
         url_ids: of this run's seeds.
+        is_recrawl: queue all seeds again that have answered, with what they redirect to: they lead
+            to new pages. One that was interrupted goes on without those that it has read.
     """
-    last = connection.scalar(
-        select(jobs.c.state).where(jobs.c.command == "crawl").order_by(jobs.c.id.desc()).limit(1)
-    )
-    if last == "running":  # another worker of this run has done it
+    crawls = select(jobs.c.state, jobs.c.started_at).where(jobs.c.command == "crawl")
+    last = connection.execute(crawls.order_by(jobs.c.id.desc()).limit(1)).one_or_none()
+    state, began = ("", math.inf) if last is None else last
+    if state == "running":  # another worker of this run has done it
         return
-    has_ended = last in {"finished", "failed"}
+    has_ended = state in {"finished", "failed"}
     again: set[int] = set()
     held: set[int] = set()
-    for first, end in chains(connection, url_ids):
+    seed_chains = chains(connection, url_ids)
+    for first, end in seed_chains:
         if first.state is State.HELD and first.reason not in _KEPT:
             held.add(first.url_id)
         elif end.state is State.HELD and end.reason not in _BY_ROBOTS:
@@ -77,6 +81,10 @@ def try_again(connection: Connection, url_ids: Sequence[int]) -> None:
     for part in chunks(sorted(held)):
         connection.execute(update(url_rows).where(url_rows.c.id.in_(part)).values(depth=0, hops=0))
     queue_ids_again(connection, sorted(again | held))
+    if is_recrawl:
+        unread = urls.c.due < (math.inf if has_ended else began)
+        known = {url.url_id for chain in seed_chains for url in chain}
+        queue_ids_again(connection, sorted(known), ANSWERED, unread)
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
     unreached = [reason for reason in reasons if is_unreached(reason)]
     if unreached:

@@ -18,6 +18,7 @@ import pytest
 from support.sites import wait_for
 
 from canonry.claims import ClaimedURLs
+from canonry.storage.reading import report
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/how-to/any-crawler.md").read_text(encoding="utf-8")
@@ -46,8 +47,12 @@ def test_each_resource_is_handed_out_once(store: str) -> None:
         with pytest.raises(ValueError, match="finished already"):
             urls.finish(first, 200)
         assert urls.finish(second, None) == []
+        [third] = urls.claim(["http://a.example/e"])
+        assert urls.finish(third, 0) == []
     with ClaimedURLs(store) as urls:
         assert urls.unfinished() == []
+    with report.reading(store) as connection:
+        assert [page["url"] for page in report.rows(connection, "pages")] == [first]
 
 
 def test_what_is_told_of_a_page_is_exported(store: str) -> None:
@@ -85,6 +90,26 @@ def test_a_redirect_is_told_and_its_target_claimed(store: str) -> None:
         cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert "http://a.example/old,http://a.example/new" in done.stdout
+
+
+def test_two_urls_that_redirect_to_each_other_end(store: str) -> None:
+    with ClaimedURLs(store) as urls:
+        todo = urls.claim(["http://a.example/p?gclid=1"])
+        requested = []
+        while todo:
+            url = todo.pop()
+            requested.append(url)
+            assert len(requested) < 20
+            todo += urls.finish(url, 302, location="/p" if "?" in url else "/p?gclid=1")
+        assert set(requested) == {"http://a.example/p", "http://a.example/p?gclid=1"}
+        assert urls.unfinished() == []
+    with ClaimedURLs(store) as urls:
+        assert urls.unfinished() == []
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry", "why", requested[0], "--store", store],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert "redirects to itself too often" in done.stdout
 
 
 def test_of_several_processes_one_gets_each_url(store: str) -> None:

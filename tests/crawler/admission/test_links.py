@@ -102,6 +102,31 @@ def test_a_redirect_that_is_followed_at_once_obeys_the_robots_txt_of_its_target(
     assert requested["www.a.example/"] == 0
 
 
+@pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
+def test_a_sitemap_that_names_itself_under_new_urls_is_not_read_for_ever(
+    tmp_path: Path, root: str
+) -> None:
+    entry = "url" if root == "urlset" else "sitemap"
+    requested: Counter[str] = Counter()
+
+    def answer(head: bytes) -> Answer:
+        target = target_of(head)
+        requested[target] += 1
+        if target == "/robots.txt":
+            return ok(b"Sitemap: /sitemap.xml?0")
+        if not target.startswith("/sitemap.xml"):
+            return ok(b"a page")
+        number = int(target.partition("?")[2])
+        locations = (f"/sitemap.xml?{number + 1}", f"/page/{number}")
+        urls = "".join(f"<{entry}><loc>{SEED}{one[1:]}</loc></{entry}>" for one in locations)
+        return ok(f"<{root}>{urls}</{root}>".encode(), "Content-Type: application/xml")
+
+    status, _ = crawl(tmp_path, answer, max_pages=400)
+    assert requested["/page/100"] == 1
+    assert sum("sitemap" in target for target in requested) < 110
+    assert [row["reason"] for row in status["refused"]] == ["too-many-sitemaps"]
+
+
 def test_links_beyond_the_limit_are_refused_and_counted(tmp_path: Path) -> None:
     many = "".join(f'<a href="/{n}">' for n in range(200_000)).encode()
     requested: Counter[str] = Counter()

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -47,6 +48,32 @@ def test_patterns(pattern: str, matching: str, other: str) -> None:
 def test_exclude_wins_and_seeds_are_always_in(url: str, expected: ScopeVerdict) -> None:
     scope = Scope("host", ["http://a.example/"], ["/in/*", "/too/*"], ["/out", "re:zip$", "/"])
     assert scope.judge(url) == expected
+
+
+def test_a_url_is_compared_with_few_of_many_directories() -> None:
+    compared = 0
+
+    class URL(str):
+        """A text that counts what is compared with its beginning."""
+
+        __slots__ = ()
+
+        def startswith(self, *args: Any) -> bool:  # noqa: ANN401 - as str has it
+            nonlocal compared
+            compared += 1
+            return super().startswith(*args)
+
+        def __getitem__(self, *args: Any) -> str:  # noqa: ANN401 - as str has it
+            nonlocal compared
+            compared += 1
+            return super().__getitem__(*args)
+
+    scope = Scope("prefix", [f"http://a.example/{n}/index.html?/x/" for n in range(20_000)])
+    assert scope.has_place(URL("http://a.example/19999/a/b?c"))
+    assert scope.has_place(URL("http://a.example/7/"))
+    for out in ("http://a.example/20000/", "http://a.example/7", "http://a.example/x?/7/", "http:"):
+        assert not scope.has_place(URL(out))
+    assert compared < 100
 
 
 def test_what_patterns_hold_is_released_when_they_go(tmp_path: Path) -> None:

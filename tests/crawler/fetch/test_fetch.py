@@ -5,6 +5,7 @@ import gzip
 import socket
 import ssl
 import sys
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from support.servers import Answer, Raw, ok, raw_server
 from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from canonry.crawler.fetch.client import Client
-from canonry.crawler.fetch.faults import Fault, FetchError
+from canonry.crawler.fetch.faults import Fault, FetchError, seconds_to_wait
 from canonry.crawler.fetch.response import Response, Unread
 from canonry.crawler.settings import load
 
@@ -382,6 +383,22 @@ def test_connect_to_works_as_in_curl(
     rule: str, requested: tuple[str, int], reached: tuple[str, int] | None
 ) -> None:
     assert addresses.connect_target([ConnectTo.parse(rule)], *requested) == reached
+
+
+@pytest.mark.parametrize("zone", ["GMT", "+0000", "-0000", ""])
+@pytest.mark.parametrize("ours", ["UTC", "Asia/Tashkent"])
+def test_the_date_of_a_retry_after_is_in_utc_wherever_we_are(
+    monkeypatch: pytest.MonkeyPatch, zone: str, ours: str
+) -> None:
+    monkeypatch.setenv("TZ", ours)
+    time.tzset()
+    try:
+        wait = seconds_to_wait(f"Sun, 06 Nov 1994 08:49:37 {zone}".strip(), 784_111_717.0)
+        asctime = seconds_to_wait("Sun Nov  6 08:49:37 1994", 784_111_717.0)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert (wait, asctime) == (60.0, 60.0)
 
 
 @pytest.mark.parametrize("rule", ["", "a", "a:b:c:d", "a:1:b", "a:1:b:2:3", "a:1:b:x"])

@@ -1,9 +1,11 @@
 """robots.txt by RFC 9309: what each response allows, and how often the file is fetched."""
 
 import asyncio
+import gc
 import gzip
 import re
 import time
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from support.crawls import SEED, crawl, page, target_of
 from support.servers import Answer, ok
 
+from canonry.crawler.fetch import robots
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import MOST_READ, RobotsChecker, origin_of
@@ -134,6 +137,51 @@ def test_five_redirects_are_followed_and_count_for_the_first_origin(
 def test_a_redirect_to_nowhere_is_unavailable(location: str) -> None:
     web = Web({"http://a.example/robots.txt": answer(301, Location=location)})
     assert web.allows("http://a.example/x")
+
+
+@pytest.mark.parametrize("is_reached", [True, False])
+def test_what_is_kept_of_many_origins_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, is_reached: bool
+) -> None:
+    monkeypatch.setattr(robots, "_MOST_KEPT", 100_000)
+
+    class Kept(Web):
+        async def get(self, _url: str) -> Response:
+            if not is_reached:
+                raise FetchError(Fault.CONNECT, "connection refused")
+            return answer(200, RULES)
+
+        async def put_robots(self, _origin: str, _kept: CachedRobots) -> None:
+            pass
+
+    async def check(web: Web, number: int) -> None:
+        with suppress(FetchError):
+            await web.robots.check(f"http://{number}.example/")
+
+    async def check_all(web: Web) -> None:
+        for number in range(2_000):
+            await check(web, number)
+
+    web = Kept({}, pause=1.0)
+    asyncio.run(check(web, 0))
+    tracemalloc.start()
+    asyncio.run(check_all(web))
+    origin_of.cache_clear()
+    gc.collect()
+    held, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 200_000
+
+
+def test_an_origin_that_was_forgotten_is_read_from_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(robots, "_MOST_KEPT", 3_000)
+    web = Web({f"http://{n}.example/robots.txt": answer(200, RULES) for n in range(3)})
+    for number in (0, 1, 2, 0, 1, 2):
+        assert web.allows(f"http://{number}.example/") is True
+        assert web.allows(f"http://{number}.example/private/") is False
+    assert len(web.requested) == 3
 
 
 def test_it_is_fetched_once_a_day_for_each_origin() -> None:

@@ -75,13 +75,15 @@ def test_regular_visits_give_the_estimate_of_the_paper() -> None:
 
 def test_a_new_page_is_like_the_others_of_its_host() -> None:
     host = HostHistory()
-    assert not host.is_known
+    assert not host.is_known(LIMITS)
+    soon = shares_of(PageHistory().after(60.0, changed=False), host.shares(LIMITS))
+    assert not host.after(60.0, soon).is_known(LIMITS), "a seed that was read again at once"
     still = interval(host.shares(LIMITS), LIMITS)
     for _ in range(20):
         shares = shares_of(PageHistory().after(7 * DAY, changed=True), host.shares(LIMITS))
         host = host.after(7 * DAY, shares)
     busy = interval(host.shares(LIMITS), LIMITS, is_followed=True)
-    assert host.is_known
+    assert host.is_known(LIMITS)
     assert busy < still / 2
 
 

@@ -162,6 +162,18 @@ def test_invalid_responses_end_one_visit_and_not_the_crawl(tmp_path: Path, answe
     assert found["urls"]["queued"] == 0
 
 
+@pytest.mark.parametrize("status", ["000 OK", "099", "101 Switching Protocols"])
+def test_a_status_below_200_is_no_page(tmp_path: Path, status: str) -> None:
+    def answer(head: bytes) -> Answer:
+        html = "Content-Type: text/html"
+        bad = ok(b"<a href=/x>", html, status=status)
+        return {"/": page("/bad"), "/bad": bad}.get(target_of(head), ok(b""))
+
+    found, pages = crawl(tmp_path, answer, retries=0)
+    assert [p["url"] for p in pages] == [SEED]
+    assert found["failed"] == {"protocol": 1}
+
+
 def test_a_page_on_which_canonry_fails_is_held_reported_and_retried_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,14 +8,20 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import pytest
+from support import failing_workers
+from support.crawls import SEED, page
 from support.forking import Fork
+from support.servers import raw_server
 from support.sites import (
     children,
     crawl_words,
     demo_site,
     exported,
+    from_thread,
     pages_of,
     run_command,
     start,
@@ -24,6 +30,9 @@ from support.sites import (
 from support.stamping import Stamping, stamping
 
 from canonry.crawler.demo.server import Served
+from canonry.crawler.run import workers
+from canonry.crawler.settings import load
+from canonry.storage.reading import report
 
 CLOCKS = 0.002  # seconds by which a clock may run differently from the kernel's
 _WALLS = ("/wall/", "/loop/", "/robots.txt")  # requested again by their nature
@@ -107,6 +116,34 @@ def test_an_error_of_all_workers_is_reported_once(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.count(b"canonry: seed") == 1
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("failures", "said"), [(2, 2), (9, 7)])
+def test_a_worker_that_fails_is_replaced_unless_too_many_have_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, said: int
+) -> None:
+    (tmp_path / "failures").mkdir()
+    for n in range(failures):
+        (tmp_path / "failures" / str(n)).touch()
+    monkeypatch.setenv(failing_workers.FAILURES, str(tmp_path / "failures"))
+    monkeypatch.setattr(workers, "_work", failing_workers.work_or_fail)
+    notices: list[str] = []
+    store = f"sqlite:///{tmp_path / 's.db'}"
+    with from_thread(raw_server(lambda _head: page("/1", "/2"))) as raw:
+        fetch = {"connect_to": [f"::127.0.0.1:{raw.port}"]}
+        settings = load(None, {"crawl": {"delay": 0.0, "workers": 2}, "fetch": fetch})
+        crawl = partial(
+            workers.crawl, [SEED], store, settings, notify=notices.append, update=lambda _: None
+        )
+        if failures > said:
+            with pytest.raises(RuntimeError, match="no such luck"):
+                crawl()
+        else:
+            assert crawl().finished
+            with report.reading(store) as connection:
+                assert report.status(connection)["urls"]["fetched"] == 3
+    told = [one for one in notices if "A worker failed (RuntimeError: no such luck)" in one]
+    assert len(told) == said
 
 
 def test_max_pages_is_exceeded_by_no_more_than_the_requests_in_flight(tmp_path: Path) -> None:

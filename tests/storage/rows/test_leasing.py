@@ -198,6 +198,33 @@ def test_an_answer_304_counts_if_the_store_still_has_the_page_that_was_asked_abo
 
 
 @pytest.mark.every_database
+def test_hosts_that_wait_leave_room_for_those_that_are_ready(tmp_path: Path) -> None:
+    """`lease` of these tests leases ten hosts at most."""
+    store = open_store(tmp_path)
+    waiting = admit(store, [f"http://w{n}.example/" for n in range(30)])
+    retried = [visited(one.url_id, State.QUEUED, "dns", retry_at=100.0) for one in waiting]
+    store.record(retried, 1.0)
+    [ready] = admit(store, ["http://a.example/"])
+    with store.transaction() as connection:
+        rows.pace(connection, {"a.example": 9.0}, {})  # it got the latest request
+    [leased] = lease(store, now=10.0)
+    assert [url.url_id for url in leased.urls] == [ready.url_id]
+    assert len(lease(store, now=100.0)) == 10
+    store.close()
+
+
+@pytest.mark.every_database
+def test_hosts_whose_urls_are_too_deep_for_now_leave_room(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"http://d{n}.example/" for n in range(30)], depth=2)
+    admit(store, ["http://a.example/"], depth=1)
+    with store.transaction() as connection:
+        rows.pace(connection, {"a.example": 9.0}, {})
+    assert [host.name for host in lease(store, now=10.0, level_by_level=True)] == ["a.example"]
+    store.close()
+
+
+@pytest.mark.every_database
 def test_a_host_that_another_worker_had_is_said_to_be_taken_over(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     admit(store, ["http://a.example/"])

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,12 @@ def crawl(*words: str, code: int = 0) -> Result:
 
 def begin(raw: Raw, *words: str) -> None:
     """Begin a crawl whose queue is not empty at its end."""
-    to = ["--connect-to", f"::127.0.0.1:{raw.port}"]
-    crawl(SEED, *to, "--delay", "0", "--max-pages", "2", *words)
+    crawl(SEED, *reaching(raw), "--max-pages", "2", *words)
+
+
+def reaching(raw: Raw) -> list[str]:
+    """Return the options of a crawl of the server, without a delay."""
+    return ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0"]
 
 
 def last_job() -> dict[str, Any]:
@@ -105,7 +110,7 @@ def test_options_can_be_dropped(raw: Raw) -> None:
     for absent in ("--allow-private", "--metrics", "--json", "--store"):
         assert absent not in done.stderr
     assert last_job()["options"]["allow-private"] is False
-    to = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0", "--max-pages", "3"]
+    to = [*reaching(raw), "--max-pages", "3"]
     done = crawl(SEED, *to, "--forget-options")
     assert "As in the crawl" not in done.stderr
     assert set(last_job()["options"]) == {"connect-to", "delay", "max-pages"}
@@ -150,7 +155,7 @@ def test_an_earlier_version_kept_nothing(raw: Raw) -> None:
         job = json.loads(connection.execute(_LAST).fetchone()[0])
         del job["options"]
         connection.execute("UPDATE jobs SET settings = ?", [json.dumps(job)])
-    to = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0", "--max-pages", "3"]
+    to = [*reaching(raw), "--max-pages", "3"]
     assert "As in the crawl" not in crawl(SEED, *to).stderr
     assert last_job()["settings"]["crawl"]["scope"] == "host"
 
@@ -175,13 +180,42 @@ def test_without_a_seed_the_seeds_are_those_of_the_store(raw: Raw) -> None:
 def test_a_finished_crawl_is_made_again_without_its_seed(raw: Raw) -> None:
     begin(raw)
     crawl("--max-pages", "0")
-    done = crawl("--recrawl-after", "1s")
-    assert f"Resuming the crawl of {SEED}.\n" in done.stderr
-    assert "As in the crawl that this one resumes: --max-pages 0 --delay 0 --conn" in done.stderr
+    done = crawl("--recrawl-after", "0", *reaching(raw))
+    assert f"Crawling again from {SEED}.\n" in done.stderr
+    assert "options of it are not kept: --max-pages 0. Give again" in done.stderr
+    assert "As in the crawl" not in done.stderr
+    assert set(last_job()["options"]) == {"connect-to", "delay", "recrawl-after"}
+
+
+@pytest.mark.parametrize("source", ["file", "variable"])
+def test_a_finished_crawl_is_made_again_as_the_file_or_a_variable_says(
+    raw: Raw, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    Path("c.toml").write_text("[crawl]\nrecrawl_after = '0'\n" if source == "file" else "")
+    begin(raw)
+    crawl("--max-pages", "0")
+    if source == "variable":
+        monkeypatch.setenv("CANONRY_CRAWL_RECRAWL", "true")
+    assert f"again from {SEED}.\n" in crawl("--config", "c.toml", *reaching(raw)).stderr
+    if source == "variable":
+        assert "No URL is queued" in crawl("--no-recrawl", code=2).stderr
+
+
+def test_of_two_ways_to_fetch_again_the_one_that_is_given_now_counts(raw: Raw) -> None:
+    begin(raw, "--recrawl")
+    pages = len(raw.heads)
+    done = crawl("--recrawl-after", "0", "--max-pages", "0")
+    assert "what is fetched again: --recrawl.\n" in done.stderr
+    assert "--recrawl " not in done.stderr.partition("As in the crawl")[2].partition("\n")[0]
+    again = Counter(target_of(head) for head in raw.heads[pages:])
+    assert again["/"] == 1, "the pages of the crawl before, too"
+    begin(raw, "--recrawl")
+    done = crawl("--recrawl", "--recrawl-after", "0", "--max-pages", "0", *reaching(raw))
+    assert "--recrawl-after 0 is only for pages about which nothing is known" in done.stderr
 
 
 def test_a_seed_with_a_password_is_resumed_with_it(raw: Raw) -> None:
-    to = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0", "--max-pages", "2"]
+    to = [*reaching(raw), "--max-pages", "2"]
     crawl(f"http://u:{SECRET}@a.example/", *to)
     done = crawl("--max-pages", "3")
     assert "Resuming the crawl of http://u:***@a.example/.\n" in done.stderr
