@@ -16,6 +16,7 @@ QUESTION = -2  # its answer decides what a learned rule is worth
 TARGET = -4  # another URL has redirected to it, or it tests a rule: so no rule may hold it
 
 DEEPEST = 32_767  # links from a seed; the store has no larger number, also not of attempts
+FEW_DEFERRED = 8  # URLs of one host with the priority ALIAS that are in memory at first
 LONGEST_WAIT = 86_400.0  # seconds; no URL and no host has to wait longer, whatever its server asks
 
 # Reasons for which people hold URLs, whatever the settings are.

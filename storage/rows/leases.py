@@ -1,11 +1,13 @@
 """Leases: hosts that belong to a worker for a time, and the queue of each host."""
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from sqlalchemy import Connection, bindparam, case, exists, func, or_, select, text, update
 
 from canonry.storage.records import (
     DEEPEST,
+    FEW_DEFERRED,
     FIRST,
     LONGEST_WAIT,
     ORDINARY,
@@ -27,7 +29,6 @@ _BY_ID = (
 )
 _HAS_WORK = text("pending > 0")  # the condition of the partial index
 _FEW = 1_000  # queued URLs: at most this many are searched for the earliest
-_DEFERRED = 8  # deferred URLs of one host in memory: their targets may be more urgent
 # Built once: building a statement takes longer than running it. Times after "far" or "longest" are
 # ignored: only a clock that was set back since makes waits and leases that long.
 _mine = hosts.c.lease_owner == bindparam("owner")
@@ -83,6 +84,7 @@ def lease(
     limit: int,
     per_host: int,
     loaded: Mapping[str, Collection[int]],
+    deferred: Mapping[str, int] = MappingProxyType({}),
     level_by_level: bool,
     crowd: bool = True,
 ) -> list[LeasedHost]:
@@ -101,6 +103,8 @@ def lease(
         per_host: largest number of URLs of each host.
         loaded: for each host the ids of the URLs that the worker has in memory. Of these, only
             promoted ones are returned again.
+        deferred: for each host how many deferred URLs may be in memory, if not `FEW_DEFERRED`:
+            their targets, and what they link to, may be more urgent.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
         crowd: False leaves out the further hosts of domains with many.
     """
@@ -119,7 +123,8 @@ def lease(
         rows = sorted(
             [Queued(*row) for row in queue.run(connection, {**times, **wanted})], key=_in_order
         )
-        new = _first(rows, in_memory, per_host)
+        some = min(deferred.get(name, FEW_DEFERRED), per_host)
+        new = _first(rows, in_memory, per_host, some)
         again = [one for one in rows if one.url_id in in_memory and one.priority < FIRST]
         if new or in_memory:
             taken = {*in_memory, *(one.url_id for one in new)}
@@ -138,7 +143,9 @@ def _in_order(url: Queued) -> tuple[int, int, int]:
     return url.priority, url.depth, url.url_id
 
 
-def _first(rows: Sequence[Queued], loaded: Collection[int], most: int) -> list[Queued]:
+def _first(
+    rows: Sequence[Queued], loaded: Collection[int], most: int, most_deferred: int
+) -> list[Queued]:
     """Return those of a host's next URLs that go into memory.
 
     Deferred ones do so only after all others were recorded, and a few at a time.
@@ -147,7 +154,7 @@ def _first(rows: Sequence[Queued], loaded: Collection[int], most: int) -> list[Q
     ordinary = [one for one in new if one.priority <= ORDINARY]
     if ordinary or not rows or rows[0].priority <= ORDINARY:
         return ordinary[:most]
-    return new[: max(0, _DEFERRED - (len(rows) - len(new)))]
+    return new[: max(0, most_deferred - (len(rows) - len(new)))]
 
 
 def promoted(

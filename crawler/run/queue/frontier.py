@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.queue.turns import Turns
 from canonry.storage import Queued
+from canonry.storage.records import FEW_DEFERRED
 
 FrontierItem = Queued | Probe  # what the next request is for
 
-_FEW = 4  # URLs of a host that are left when more of its deferred ones may be loaded
+_MOST_DEFERRED = 64  # URLs of a host
 
 
 @dataclass(slots=True)
@@ -21,6 +22,7 @@ class _Host:
     url_ids: set[int] = field(default_factory=set)  # loaded and not yet recorded
     probes: int = 0  # put and not yet answered
     lost: bool = False  # leased to another worker meanwhile
+    most_deferred: int = FEW_DEFERRED  # that may be loaded
 
     def add(self, key: int | Probe, work: FrontierItem) -> None:
         """Add work behind other work of its priority."""
@@ -147,12 +149,29 @@ class Frontier:
         self.waiting -= 1
         return name, self._hosts[name].take()
 
-    def recorded(self, name: str, url_id: int) -> bool:
-        """Forget a URL whose outcome is in the store; return True where its host may load more."""
-        url_ids = self._hosts[name].url_ids
-        url_ids.discard(url_id)
+    def recorded(self, name: str, url_id: int, *, spares: bool = False) -> bool:
+        """Forget a URL whose outcome is in the store; return True where its host may load more.
+
+        Where a host needs all of its deferred URLs, more of them are loaded each time.
+
+        Args:
+            name: the host.
+            url_id: of the URL.
+            spares: True if rules have just spared some URLs: few deferred ones are loaded again.
+        """
+        host = self._hosts[name]
+        host.url_ids.discard(url_id)
         self.loaded -= 1
-        return len(url_ids) in {0, _FEW}
+        left = len(host.url_ids)
+        if is_half := left == host.most_deferred // 2:
+            host.most_deferred = min(2 * host.most_deferred, _MOST_DEFERRED)
+        if spares:
+            host.most_deferred = FEW_DEFERRED
+        return is_half or not left
+
+    def most_deferred(self) -> Mapping[str, int]:
+        """Return for each host how many of its deferred URLs may be loaded."""
+        return {name: host.most_deferred for name, host in self._hosts.items()}
 
     def probed(self, name: str) -> None:
         """Forget a probe of a host: it was answered."""

@@ -177,8 +177,11 @@ class Scheduler:
             queued: True if the outcomes put URLs into the store's queue.
         """
         for outcome in outcomes:
-            if self._frontier.recorded(self._out.pop(outcome.url_id), outcome.url_id):
-                self._leases.maybe_more = True  # deferred URLs may be loaded now
+            host = self._out.pop(outcome.url_id)
+            # Deferred URLs may be loaded now: few, if rules spare some of them.
+            self._leases.maybe_more |= self._frontier.recorded(
+                host, outcome.url_id, spares=bool(answer.learned.later)
+            )
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)
             self._leases.maybe_more = True  # some of them may only be deferred

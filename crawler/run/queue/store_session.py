@@ -1,7 +1,8 @@
 """The store session: one worker's calls to the store, each on the writer thread."""
 
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial, wraps
+from types import MappingProxyType
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -119,6 +120,7 @@ class StoreSession:
         loaded: dict[str, frozenset[int]],
         pace: Pace,
         *,
+        deferred: Mapping[str, int] = MappingProxyType({}),
         crowd: bool = True,
     ) -> Leased:
         """Write the pace of our hosts, extend their leases and lease further hosts."""
@@ -134,6 +136,7 @@ class StoreSession:
                 limit=limit,
                 per_host=PER_HOST,
                 loaded=loaded,
+                deferred=deferred,
                 level_by_level=self._level_by_level,
                 crowd=crowd,
             )
