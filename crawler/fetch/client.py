@@ -67,7 +67,7 @@ class Client:
         self._request_headers = headers or RequestHeaders(fetch, HostTables({}))
         self._fetch = fetch
         self._pacer = pacer or Unpaced()
-        self._limit = crawl.concurrency
+        self._limit = crawl.concurrency + open_files.beside_slow(crawl.concurrency)
         self._sockets = open_files.Sockets(open_files.for_requests())
         self._notify: Callable[[str], None] | None = notify  # None once it was called
         self._rules = [ConnectTo.parse(text) for text in fetch.connect_to]

@@ -26,6 +26,7 @@ except ImportError:  # pragma: no cover - Windows has no such limit
 _MOST = 1 << 16  # open files that we ask the system for
 _OTHERS = 40  # files that are no connections: the store and its readers, a log, an archive, pipes
 _VIEWERS = 128  # connections to the live page, at most
+_SLOW = 3  # times as many requests as may be sent at once, where hosts are slow or mute
 _SHORTAGES = tuple(f"[Errno {number}]" for number in (errno.EMFILE, errno.ENFILE))
 
 
@@ -37,6 +38,15 @@ def for_viewers() -> int:
 def for_requests() -> int:
     """Return how many connections a crawl may have, used or kept for the next request."""
     return max(1, _limit() - for_viewers() - _OTHERS)
+
+
+def beside_slow(concurrency: int) -> int:
+    """Return how many more requests there may be, as many as have waited for an answer for long.
+
+    Args:
+        concurrency: of the crawl.
+    """
+    return min(_SLOW * concurrency, max(0, for_requests() - concurrency))
 
 
 def with_room(settings: Settings, notify: Callable[[str], None]) -> Settings:

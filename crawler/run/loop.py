@@ -182,7 +182,7 @@ class Crawl:
         except Exception as error:  # noqa: BLE001 - as for a visit
             self._survives(probe.url, error)
         finally:
-            self._scheduler.probed(host)
+            self._scheduler.probed(host, probe)
 
     def _survives(self, url: str, error: Exception) -> bool:
         """Report a fault of our own; return False if it ends the run.

@@ -110,6 +110,7 @@ class HostPace:
     unspent: int = 0  # turns that were taken, and that no request has used yet
     in_flight: int = 0
     yields: bool = False  # to others: after a request, its domain lets several others go first
+    is_slow: bool = False  # its latest answer took long, or did not come; it yields, too
     scheduled: bool = False  # in the heap, ready or parked
     entry: int = 0  # its number in the heap; 0 without one
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
 from canonry.crawler.admission.scope import host_of
+from canonry.crawler.fetch.open_files import beside_slow
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.run.queue.address_leases import AddressLeases
 from canonry.crawler.run.queue.frontier import Frontier, FrontierItem
@@ -17,6 +18,7 @@ from canonry.crawler.settings import Settings
 from canonry.storage import Outcome, StoreError
 
 _LONGEST_PAUSE = 0.5  # seconds
+_PATIENCE = 5.0  # seconds; what takes longer makes room for another request
 
 AddressOf = Callable[[str], Awaitable[str | None]]
 
@@ -67,6 +69,8 @@ class Scheduler:
         self._idle_times = IdleTimes(self._leases, notify)
         self._notify = notify
         self._lookups: dict[str, asyncio.Task[None]] = {}  # by host
+        self._beside_slow = beside_slow(settings.crawl.concurrency)
+        self._since: dict[int | Probe, float] = {}  # when what is under way was handed out
         self._out: dict[int, str] = {}  # by URL id, the hosts of the URLs that are out
         self._probes_out = 0
         self._wake = asyncio.Event()
@@ -129,6 +133,7 @@ class Scheduler:
     def _hand_out(self, host: str, work: FrontierItem) -> None:
         """Count work as out."""
         self.in_flight += 1
+        self._since[work if isinstance(work, Probe) else work.url_id] = self._clock()
         if isinstance(work, Probe):
             self._probes_out += 1
         else:
@@ -145,26 +150,27 @@ class Scheduler:
     def visited(self, host: str, outcome: Outcome) -> None:
         """Note that a visit ended; its URL stays out until the outcome is recorded."""
         self._turns.slow_down(host, until=outcome.not_before)
-        if outcome.elapsed is not None:
+        if outcome.was_requested:
             self._turns.answered(host, outcome.elapsed)
-        if not outcome.was_requested:
+        else:
             self._turns.give_back(host)
-        self._ended(host)
+        self._ended(host, outcome.url_id)
 
     def abandoned(self, host: str, url_id: int) -> None:
         """Note that a visit ended without an outcome: the URL stays queued in the store."""
         del self._out[url_id]
-        self._ended(host)
+        self._ended(host, url_id)
 
-    def probed(self, host: str) -> None:
+    def probed(self, host: str, probe: Probe) -> None:
         """Note that a probe ended."""
         self._probes_out -= 1
         self._frontier.probed(host)
-        self._ended(host)
+        self._ended(host, probe)
 
-    def _ended(self, host: str) -> None:
+    def _ended(self, host: str, key: int | Probe) -> None:
         """Count a visit or a probe as ended."""
         self.in_flight -= 1
+        self._since.pop(key, None)
         self._turns.done(host)
         self._wake.set()
 
@@ -213,11 +219,19 @@ class Scheduler:
         await self._leases.leave()
 
     def _may_start(self) -> bool:
-        """Return True if one more may be out, within ``concurrency`` and ``max_pages``."""
+        """Return True if one more may be out, within ``concurrency`` and ``max_pages``.
+
+        Requests to slow and mute hosts wait, and do nothing: they keep no other from its turn.
+        """
         out = len(self._out) + self._probes_out
         limit = self._crawl.max_pages
-        within = not limit or self._store_session.fetched + out < limit
-        return out < self._crawl.concurrency and within
+        if limit and self._store_session.fetched + out >= limit:
+            return False
+        if out < self._crawl.concurrency:
+            return True
+        patience = self._clock() - _PATIENCE
+        slow = sum(since < patience for since in self._since.values())
+        return out - min(slow, self._beside_slow) < self._crawl.concurrency
 
     def _find_addresses(self) -> None:
         """Start to look up the addresses of hosts that wait for theirs."""

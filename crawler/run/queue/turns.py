@@ -19,6 +19,7 @@ _MAX_TRANSIT_SECONDS, _MAX_TRANSIT_SHARE = 0.05, 0.2
 _SHARES = 4  # shares of the slots, or fewer if there are fewer domains; a domain may use one
 _UNPARKED = 256  # parked hosts of an address that become ready at once
 _YIELDED = 4  # turns of every other domain, before one of a host that yields
+_SLOW = 5.0  # seconds to an answer, from which on a host yields
 _LATEST = 0.3  # weight of the latest answer in a host's average latency ...
 # ... in which one answer counts as so many seconds at most, or as so many times the average: one
 # URL that hangs makes no slow host.
@@ -216,7 +217,9 @@ class Turns:
     def _start(self, name: str, host: HostPace, now: float) -> None:
         """Count a request that starts, for the host, its address and its domain."""
         host.domain.in_flight += 1
-        host.domain.turn = next(self._order) + host.yields * _YIELDED * len(self._domains)
+        host.domain.turn = next(self._order)
+        if host.yields or host.is_slow:
+            host.domain.turn += _YIELDED * len(self._domains)
         host.wanted -= 1
         host.unspent += 1
         host.in_flight += 1
@@ -318,9 +321,17 @@ class Turns:
             host.scheduled = False
             self._schedule(name, host)
 
-    def answered(self, name: str, seconds: float) -> None:
-        """Note how long a host took to answer: slow hosts get fewer requests."""
+    def answered(self, name: str, seconds: float | None) -> None:
+        """Note how long a host took to answer: slow hosts get fewer requests.
+
+        Args:
+            name: the host.
+            seconds: None if it did not answer. A slow or mute one yields to others.
+        """
         host = self._hosts[name]
+        host.is_slow = seconds is None or seconds >= _SLOW
+        if seconds is None:
+            return
         counted = min(seconds, max(_SUDDEN, _GROWTH * host.latency))
         host.latency += _LATEST * (counted - host.latency)
 
