@@ -11,6 +11,7 @@ from canonry.storage.learned.tracked_rule import URLPair
 
 # Kept for a rule; beyond these, only pairs that differ are added, and none of a rule that has lost.
 _MOST_PAIRS = 200
+_MOST_FRESH = 1_000  # more than one transaction brings; in a log, no rule has parts before its end
 _REFUTES = 0.3  # if this much of the pages' own text differs, the site's own word is ignored
 _DOUBTED = 0.1  # different classes per same class; a candidate with more is given up
 NAMES_FOR_A_CLASS = 4  # this many further URLs of a page count as one more page
@@ -201,7 +202,8 @@ class RuleEvidence:
         is_full = before is None and len(self.pairs) >= _MOST_PAIRS
         if is_full and not is_different:
             return
-        self.fresh[urls] = pair
+        if len(self.fresh) < _MOST_FRESH:
+            self.fresh[urls] = pair
         if is_full and self.has_lost:
             return
         self.restore(urls, pair)

@@ -16,7 +16,7 @@ from canonry.crawler.settings.learning_settings import LearningSettings
 
 # Approximate memory for all sites, what they are reduced to if they take more, and what each may
 # have however many there are.
-_MOST_BYTES, _ENOUGH_BYTES, _SMALL = 100_000_000, 80_000_000, 20_000
+_MOST_BYTES, _ENOUGH_BYTES, _SMALL = 60_000_000, 48_000_000, 20_000
 _MET = 100_000  # sites that were loaded once
 _MOST_UNANSWERED = 30_000  # queued URLs of sites that have not answered
 

@@ -10,7 +10,7 @@ from canonry.storage.records import FEW_DEFERRED
 
 FrontierItem = Queued | Probe  # what the next request is for
 
-_MOST_DEFERRED = 64  # URLs of a host
+_MOST_DEFERRED = 256  # URLs of a host
 
 
 @dataclass(slots=True)
