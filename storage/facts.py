@@ -15,9 +15,8 @@ from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
 _IDENTITY = Prepared(select(meta.c.name, meta.c.value).where(meta.c.name.in_(("policy", "id"))))
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
-_SERVED_UNTIL = (
-    "served until"  # the name of a row in meta: a frontier serves it; seconds since 1970
-)
+# The name of a row in meta, while a frontier serves the store: seconds since 1970.
+_SERVED_UNTIL = "served until"
 
 
 def establish(connection: Connection, policy: str, fingerprint: str) -> str:

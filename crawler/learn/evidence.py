@@ -97,9 +97,10 @@ class PairTally:
             self._classes[pair.key] = changed
         else:
             del self._classes[pair.key]
-        if found.counts != changed.counts:
-            each = zip(self.counts, found.counts, changed.counts, strict=True)
-            self.counts = ClassTally(*(count - before + after for count, before, after in each))
+        before, after = found.counts, changed.counts
+        if before != after:
+            each = zip(self.counts, before, after, strict=True)
+            self.counts = ClassTally(*(count - old + new for count, old, new in each))
 
 
 class _PairsOfClass(NamedTuple):

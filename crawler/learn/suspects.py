@@ -186,10 +186,9 @@ class SuspectGroups:
     def other_than(self, found: Suspects) -> AnsweredPage | None:
         """Return a page of another kind, or with other text if there is one kind; None if none."""
         kind = found.first.kind
-        if (
-            other := next((one for one in reversed(self._others) if one != kind), None)
-        ) is not None:
-            return self._others[other]
+        for other in reversed(self._others):
+            if other != kind:
+                return self._others[other]
         own = found.shared - self.elsewhere(kind)
         is_other = bool(self._frame) and own.isdisjoint(self._first[0].blocks)
         return self._first[0] if is_other else None
