@@ -19,7 +19,6 @@ from canonry.storage.records import QUESTION
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
 _FIRST = 8  # queued URLs that are requested early while no evidence supports a rule
-_FOR_A_CLASS = 3  # requests that a class which is the same is worth
 _ENOUGH = 40  # same classes, from which on no requests are made for a candidate
 _MOST_CLASSES = 20_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
@@ -62,11 +61,11 @@ class RequestPolicy:
         tallies = [rule.tally for rule in self._site.rules.values()]
         same = max((tally.same for tally in tallies if not tally.different), default=0)
         limits = self._site.settings.requests
-        ahead = min(limits.base, limits.least + _FOR_A_CLASS * same)
+        ahead = min(limits.base, limits.least * (1 + same))
         return self._site.spared + max(ahead, int(limits.share * self._site.answers))
 
     def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
-        """Yield URLs whose next answers may decide a rule; those with the most answers first."""
+        """Yield URLs whose next answers may decide a rule; of pairs with the most answers first."""
         tally = rule.tally
         is_sure = rule.state == "candidate" and tally.same > _ENOUGH
         if rule.state == "revoked" or rule.is_out or is_sure:
@@ -82,7 +81,7 @@ class RequestPolicy:
             and all(identity in self._site.pages for identity in pair)
             and (tally.same or self._is_promising(pair, compared))
         ]
-        pairs.sort(key=lambda pair: -sum(len(self._site.pages[one].answers) for one in pair))
+        pairs.sort(key=lambda pair: -sum(map(self._answers, pair)))
         for pair in pairs[: _AT_ONCE if tally.same else _FIRST_PAIRS]:
             compared = rule.open[pair]
             asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
@@ -90,6 +89,11 @@ class RequestPolicy:
                 page = self._site.pages[identity]
                 if is_asked and not page.is_awaited and page.requested < MOST_ANSWERS:
                     yield identity
+
+    def _answers(self, identity: str) -> int:
+        """Return how many answers of a URL are kept or on their way."""
+        page = self._site.pages[identity]
+        return len(page.answers) + page.is_awaited
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:
         """Return True if a pair may be the same, and both of its URLs have kept answers."""
