@@ -42,7 +42,7 @@ class RequestPolicy:
         for rule in sorted(with_open, key=self.urgency):
             is_tested = rule.state == "active" and not rule.tally.different
             if not (is_tested and rule.extra >= limits.for_tests * budget):
-                for identity in self._of_rule(rule):
+                for identity in self._of_rule(rule, budget - self._site.extra):
                     if self._site.extra >= budget:
                         return
                     page = self._site.pages[identity]
@@ -64,8 +64,13 @@ class RequestPolicy:
         ahead = min(limits.base, limits.least * (1 + same))
         return self._site.spared + max(ahead, int(limits.share * self._site.answers))
 
-    def _of_rule(self, rule: RuleEvidence) -> Iterator[str]:
-        """Yield URLs whose next answers may decide a rule; of pairs with the most answers first."""
+    def _of_rule(self, rule: RuleEvidence, most: int) -> Iterator[str]:
+        """Yield URLs whose next answers may decide a rule; of pairs with the most answers first.
+
+        Args:
+            rule: to be decided.
+            most: how many requests are left, which is enough for both URLs of each pair.
+        """
         tally = rule.tally
         is_sure = rule.state == "candidate" and tally.same > _ENOUGH
         if rule.state == "revoked" or rule.is_out or is_sure:
@@ -82,7 +87,8 @@ class RequestPolicy:
             and (tally.same or self._is_promising(pair, compared))
         ]
         pairs.sort(key=lambda pair: -sum(map(self._answers, pair)))
-        for pair in pairs[: _AT_ONCE if tally.same else _FIRST_PAIRS]:
+        at_once = min(_AT_ONCE if tally.same else _FIRST_PAIRS, (most + 1) // 2)
+        for pair in pairs[:at_once]:
             compared = rule.open[pair]
             asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
             for identity, is_asked in asked:
