@@ -120,4 +120,5 @@ def test_tests_mirror_the_rooms() -> None:
     """A test stands in the folder that the code under test stands in."""
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
     rooms = {ROOT / "tests" / room.relative_to(ROOT) for room in ROOMS}
-    assert folders - rooms == {ROOT / "tests", ROOT / "tests/docs"}
+    of_all = {"tests", "tests/docs", "tests/simulation"}
+    assert folders - rooms == {ROOT / folder for folder in of_all}
