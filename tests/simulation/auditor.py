@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from simulation.nights import DELAY, Index, Night
-from simulation.world import Resource, Shown, Site
+from simulation.world import Resource, Site
 
 _GRACE = 1  # nights that the index may be behind the world
 
@@ -60,7 +60,7 @@ class Auditor:
         """Yield what is wrong with a site."""
         number, living = night.number, site.living()
         shown = [(row, self._shown(site, row)) for row in rows]
-        held = Counter(found.resource for _, found in shown if found.resource is not None)
+        held = Counter(found for _, found in shown if found is not None)
         if not site.is_out:
             self._seen[site.host] |= living  # a crawl could have seen them
         known = self._seen[site.host]
@@ -68,14 +68,14 @@ class Auditor:
         for resource in sorted(known - {*held}):
             yield Fault(number, "lost", site.host, _name(resource))
         for row, found in shown:
-            if found.resource is None:
+            if found is None:
                 yield Fault(number, "replaced", site.host, row["url"])
-            elif found.resource.number in site.pages and found.resource not in living:
-                yield Fault(number, "stale", site.host, f"{row['url']}: {_name(found.resource)}")
+            elif found.number in site.pages and found not in living:
+                yield Fault(number, "stale", site.host, f"{row['url']}: {_name(found)}")
             for member in row["members"]:
                 truth = site.resolve(member["url"])
-                if truth is not None and truth != found.resource and not site.is_out:
-                    what = f"{member['url']} ({member['reason']}) with {_name(found.resource)}"
+                if truth is not None and truth != found and not site.is_out:
+                    what = f"{member['url']} ({member['reason']}) with {_name(found)}"
                     yield Fault(number, "merged", site.host, what)
         for resource, count in held.items():
             if count > 1:
@@ -86,8 +86,8 @@ class Auditor:
             yield Fault(number, "impolite", site.host, f"two requests within {closest:.3f} s")
 
     @staticmethod
-    def _shown(site: Site, row: dict[str, Any]) -> Shown:
-        return site.shown.get(bytes.fromhex(row["digest"] or ""), Shown(None))
+    def _shown(site: Site, row: dict[str, Any]) -> Resource | None:
+        return site.shown.get(bytes.fromhex(row["digest"] or ""))
 
 
 def _name(resource: Resource | None) -> str:

@@ -17,7 +17,10 @@ def site_of(seed: str, nights: int, pages: int) -> Site:
     """Make a site, and all that will happen to it."""
     chance = random.Random(f"{seed}/site")
     site = Site(f"s{seed.replace('/', '-')}.example", seed)
-    begins = lambda: chance.randrange(2, max(3, nights))  # noqa: E731
+
+    def begins() -> int:
+        return chance.randrange(2, max(3, nights))
+
     for number in range(1, pages + 1):
         born = 0 if chance.random() < 0.9 else begins()
         dies = _EVER if chance.random() < 0.85 else born + chance.randrange(1, nights + 2)

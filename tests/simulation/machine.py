@@ -17,7 +17,7 @@ import time
 import uuid
 import warnings
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
@@ -76,7 +76,7 @@ class Machine(asyncio.SelectorEventLoop):
     # Processes
 
     async def run_process(
-        self, main: Callable[[], Awaitable[_T]], *, steps: int = 0, begins: int = 0
+        self, main: Coroutine[Any, Any, _T], *, steps: int = 0, begins: int = 0
     ) -> _T | None:
         """Run a process, and return its result; None if it was killed.
 
@@ -89,12 +89,9 @@ class Machine(asyncio.SelectorEventLoop):
         self._killed[number] = self.create_future()
         self._left[number], self._begins[number] = steps, begins
 
-        async def run() -> _T:
-            return await main()
-
         context = copy_context()
         context.run(_process.set, number)
-        task = self.create_task(run(), context=context)
+        task = self.create_task(main, context=context)
         await asyncio.wait({task, self._killed[number]}, return_when="FIRST_COMPLETED")
         if number in self._dead:
             return None
@@ -109,11 +106,18 @@ class Machine(asyncio.SelectorEventLoop):
                 connection.close()
         for end in self._ends.pop(number, []):
             end.drop()
-        for timer in self._scheduled:  # type: ignore[attr-defined]
-            if timer._context.get(_process, 0) == number:
-                timer.cancel()
+        for handle in [*self._ready, *self._scheduled]:  # type: ignore[attr-defined]
+            if handle._context.get(_process, 0) == number:
+                handle.cancel()
         if not self._killed[number].done():
             self._killed[number].set_result(None)
+
+    def _spend(self, left: Counter[int], number: int) -> None:
+        """Take one of what a process has left until it is killed."""
+        if left[number] and number not in self._dead:
+            left[number] -= 1
+            if not left[number]:
+                self._kill(number)
 
     def is_alive(self, number: int) -> bool:
         """Return True if there is such a process."""
@@ -124,14 +128,9 @@ class Machine(asyncio.SelectorEventLoop):
         ready: deque[Any] = self._ready  # type: ignore[attr-defined]
         for handle in [*ready]:
             number = handle._context.get(_process, 0)
-            if self._left[number] and number not in self._dead:
-                self._left[number] -= 1
-                if not self._left[number]:
-                    self._kill(number)
-        if self._dead:
-            for handle in [*ready]:
-                if handle._context.get(_process, 0) in self._dead:
-                    handle.cancel()
+            self._spend(self._left, number)
+            if number in self._dead:
+                handle.cancel()
         timers: list[Any] = self._scheduled  # type: ignore[attr-defined]
         while timers and timers[0]._cancelled:
             heapq.heappop(timers)._scheduled = False
@@ -232,10 +231,7 @@ class Machine(asyncio.SelectorEventLoop):
 
     def _begin(self, connection: Any) -> None:  # noqa: ANN401 - of SQLAlchemy
         number = connection.info.get("process", 0)
-        if self._begins[number] and number not in self._dead:
-            self._begins[number] -= 1
-            if not self._begins[number]:
-                self._kill(number)
+        self._spend(self._begins, number)
         if number in self._dead:
             raise KilledError
 

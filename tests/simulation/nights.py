@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 from click.testing import CliRunner
+from simulation.machine import Machine
+from simulation.world import Site
 
 from canonry.crawler.cli.store.export_command import export
 from canonry.crawler.run.wiring import CrawlResult, crawl
 from canonry.crawler.settings import load
-from simulation.machine import Machine
-from simulation.world import Site
 
-DAY = 86_400
+_DAY = 86_400
 _START = 1_800_000_000.0  # seconds since 1970, of night 0
 DELAY = 1.0
 
@@ -88,7 +88,7 @@ def live(
         faults: of this night.
         settings: of the crawl.
     """
-    machine = Machine(f"{seed}/{number}", _START + number * DAY - faults.set_back)
+    machine = Machine(f"{seed}/{number}", _START + number * _DAY - faults.set_back)
     machine.cut_share = faults.cut_share
     hosts = {site.host: site for site in sites}
     chance = random.Random(f"{seed}/{number}/chance")
@@ -124,7 +124,7 @@ def live(
                 limits[0] = chance.choice(
                     [(chance.randrange(20, 4_000), 0), (0, chance.randrange(1, 60))]
                 )
-            runs = [machine.run_process(one, steps=steps, begins=n) for steps, n in limits]
+            runs = [machine.run_process(one(), steps=steps, begins=n) for steps, n in limits]
             results = await asyncio.gather(*runs)
             killed += results.count(None)
             result = next((found for found in results if found is not None), None)

@@ -13,22 +13,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from aiohttp import web
+from support.made_pages import WORDS
 
-_WORDS = [
-    "amber",
-    "birch",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "heath",
-    "inlet",
-    "juniper",
-    "kelp",
-    "larch",
-    "moss",
-]
 _LENGTH = 90  # words of a page's own text
 _CALENDAR = 100_000  # numbers of its pages begin here
 _DAYS = 300  # of a calendar
@@ -82,13 +68,6 @@ class Resource(NamedTuple):
     variant: str = ""
 
 
-class Shown(NamedTuple):
-    """What an answer showed."""
-
-    resource: Resource | None  # None: no page, but what stands in its place
-    edition: int = 0
-
-
 class Moved(NamedTuple):
     """A redirect."""
 
@@ -111,6 +90,7 @@ class Site:
         parameters: of links to items.
         accidents: what happens, and when.
         tokens: True if each answer has a text of its own, as a number of visitors.
+        shown: what each answer showed; None: no page, but what stands in its place.
         night: which one it is now.
     """
 
@@ -128,25 +108,19 @@ class Site:
     tokens: bool = False
     night: int = 0
     requests: list[tuple[float, str]] = field(default_factory=list)
-    shown: dict[bytes, Shown] = field(default_factory=dict)  # by the digests of bodies
+    shown: dict[bytes, Resource | None] = field(default_factory=dict)  # by the digests of bodies
 
     # The truth
 
-    def living(self, night: int | None = None) -> set[Resource]:
-        """Return the resources that live on a night, and are linked."""
-        night = self.night if night is None else night
-        found = {Resource(0)}
-        for number, span in self.pages.items():
-            if night in span:
-                found |= {Resource(number, variant) for variant in self._variants(night)}
-        return found
-
-    def _variants(self, night: int) -> set[str]:
-        found = {""}
+    def living(self) -> set[Resource]:
+        """Return the resources that live tonight, and are linked."""
+        night = self.night
+        variants = {""}
         for one in self.parameters:
             if night in one.selects and night in one.nights:
-                found |= {one.values[-1]}
-        return found
+                variants.add(one.values[-1])
+        numbers = [number for number, span in self.pages.items() if night in span]
+        return {Resource(0)} | {Resource(n, variant) for n in numbers for variant in variants}
 
     def select(self, url: str) -> Resource | Moved | None:
         """Return what a URL selects tonight, were there no accidents; None: nothing."""
@@ -219,13 +193,11 @@ class Site:
             for name in names:
                 yield self._path(number) + (f"?{urlencode(name)}" if name else "")
 
-    def _text(self, resource: Resource) -> tuple[str, int]:
+    def _text(self, resource: Resource) -> str:
         edition = sum(start <= self.night for start in self.edits.get(resource.number, []))
         chosen = random.Random(f"{self.seed}/{resource.number}/{resource.variant}/{edition}")
-        words = " ".join(
-            f"{chosen.choice(_WORDS)}{chosen.randrange(10_000)}" for _ in range(_LENGTH)
-        )
-        return words, edition
+        words = chosen.choices(WORDS, k=_LENGTH)
+        return " ".join(f"{word}{chosen.randrange(10_000)}" for word in words)
 
     async def answer(self, url: str, now: float, chance: random.Random) -> web.Response:
         """Answer a request."""
@@ -271,17 +243,17 @@ class Site:
         days = [int(day) + n for n in (1, 2, 3) if int(day) + n <= _DAYS]
         more = "".join(f'<a href="/day/{later}">later</a>' for later in days)
         body = f"<title>{day}</title><p>Day {day}: nothing</p>{more}"
-        return self._send(body, Shown(Resource(_CALENDAR + int(day))))
+        return self._send(body, Resource(_CALENDAR + int(day)))
 
     def _instead(self, title: str, text: str) -> web.Response:
-        return self._send(f"<title>{title}</title><h1>{title}</h1><p>{text}</p>", Shown(None))
+        return self._send(f"<title>{title}</title><h1>{title}</h1><p>{text}</p>", None)
 
     def _page(self, found: Resource, chance: random.Random) -> web.Response:
         if self.has("swapped") and found.number:
             numbers = sorted(n for n, span in self.pages.items() if self.night in span)
             after = numbers[(numbers.index(found.number) + 1) % len(numbers)]
             found = found._replace(number=after)
-        words, edition = self._text(found)
+        words = self._text(found)
         links = "".join(f'<a href="{link}">{link}</a> ' for link in self.links(found.number))
         if not found.number and self.night in self.calendar:
             links += '<a href="/day/1">calendar</a>'
@@ -290,9 +262,9 @@ class Site:
         token = f"<p>{chance.random()}</p>" if self.tokens else ""
         title = f"{self.host} {found.number}{found.variant}"
         body = f"<title>{title}</title><nav>{links}</nav><p>{words}</p>{token}"
-        return self._send(body, Shown(found, edition))
+        return self._send(body, found)
 
-    def _send(self, body: str, shown: Shown) -> web.Response:
+    def _send(self, body: str, shown: Resource | None) -> web.Response:
         data = body.encode()
         self.shown[blake2b(data, digest_size=16).digest()] = shown
         return web.Response(body=data, content_type="text/html")

@@ -336,14 +336,13 @@ def test_a_look_up_in_a_store_follows_aliases_and_rules(tmp_path: Path) -> None:
     done = run_command("dedup", "-", *store, "--map", "map.tsv", folder=tmp_path, data=data)
     assert done.stdout.decode().splitlines() == [unseen]
     fates = [line.split("\t") for line in (tmp_path / "map.tsv").read_text().splitlines()]
-    assert fates[0][:3] == [redirected["url"], redirected["representative"], "alias-redirect"]
+    representative = redirected["representative"]
+    assert fates[0] == [redirected["url"], representative, "alias-redirect", "-", "1"]
     assert fates[1][2] == "learned-parameter-anywhere"
     both_rules = "learned-trailing-slash + learned-parameter-anywhere"
-    assert [fate[:3] for fate in fates[2:4]] == [
-        [unseen, unseen, "first"],
-        [lines[3], unseen, both_rules],
-    ]
-    assert fates[5][1:3] == [unseen, "repeated"]
+    assert fates[2] == [unseen, unseen, "first", "-", "3"]
+    assert fates[3] == [lines[3], unseen, both_rules, "-", "4"]
+    assert fates[5][1:] == [unseen, "repeated", "-", "6"]
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 1, "one of the two that were new"
     revoked = [rule["id"] for rule in exported(tmp_path, "rules") if rule["state"] == "active"]

@@ -59,7 +59,7 @@ def test_a_wildcard_domain_leaves_another_host_its_share(
     )
     gaps = sorted(later - sooner for sooner, later in pairwise(web.good))
     assert len(web.good) == _GOOD
-    assert gaps[len(gaps) // 2] < 10 * _DELAY, "with thousands of hosts, its turn comes soon"
+    assert gaps[len(gaps) // 2] < 2 * _DELAY, "half of what it gets alone"
     assert len(set(web.asked)) == len(web.asked) == 101, "and the seed"
     held, refused = found["held"]["domain-budget"], found["refused"]
     assert held >= min(5_000, 101 * links - 100)
