@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from simulation.history import follow
 from simulation.nights import Faults
 from simulation.world import Parameter, Site, Span
