@@ -32,6 +32,7 @@ class Fault(Enum):
     TOO_LARGE = "the body was larger than allowed"
     SERVER = "the server kept failing"
     LOOP = "the URL redirects to itself too often"
+    OUTAGE = "its site answered with something else in place of many pages, or of all"
     ROBOTS_UNREACHABLE = "robots.txt could not be read, so nothing may be fetched (RFC 9309)"
 
     @property

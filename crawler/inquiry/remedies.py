@@ -169,6 +169,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
             f"then {_release(Fault.TOO_LARGE)}"
         ),
         Fault.SERVER.label: _says(_release(Fault.SERVER)),
+        Fault.OUTAGE.label: _says("the site, when it shows the page; the next recrawl asks again"),
         Fault.LOOP.label: _says(_release(Fault.LOOP)),
         Fault.ROBOTS_UNREACHABLE.label: _says(_SAME),
     }

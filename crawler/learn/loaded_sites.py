@@ -1,7 +1,7 @@
 """The sites that a session has in memory: loaded when they answer, and kept within a limit."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.walls import WallPauses, Walls
 from canonry.crawler.settings.learning_settings import LearningSettings
+from canonry.storage.rows import absences
 
 # Approximate memory for all sites, what they are reduced to if they take more, and what each may
 # have however many there are.
@@ -164,7 +165,7 @@ class LoadedSites:
         for identity, url_id in unanswered.items():
             site.found(identity, url_id)
         known = partial(self._first_pages_of, name)
-        walls = None if self._pauses is None else Walls(self._pauses, known)
+        walls = None if self._pauses is None else Walls(self._pauses, known, self._titles_before)
         return LoadedSite(site, RequestPolicy(site), walls)
 
     def _is_to_load_whole(self, name: str) -> bool:
@@ -176,6 +177,12 @@ class LoadedSites:
             return False
         self._met.add(hash(name))
         return True
+
+    def _titles_before(self, url_ids: Sequence[int]) -> set[str | None]:
+        """Return the titles that pages of URLs had before a recrawl, where these are others now."""
+        if self.connection is None or not absences.exist(self.connection):
+            return set()
+        return absences.titles_before(self.connection, url_ids)
 
     def _first_pages_of(self, name: str) -> list[str]:
         """Return the URLs of some pages of a site that an earlier run has fetched."""

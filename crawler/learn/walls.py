@@ -15,7 +15,7 @@ by itself, and what differs between those for two names repeats the name.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
@@ -46,6 +46,7 @@ _RUN = 8  # suspects in a row, for which three times as many requests are made
 _MISSING = 100  # answers of a site, for which it is known that a name has none
 _LONGER = 4.0  # times, each pause
 _FOLDERS = 1_000  # of a site, in which a name that does not exist was asked for
+_NOWHERE: frozenset[int] = frozenset()
 _NAME = 10  # bytes of a name that does not exist
 
 
@@ -94,13 +95,21 @@ class _Wall:
 class Walls:
     """The walls of one site, and what looks like one."""
 
-    def __init__(self, pauses: WallPauses, known: Callable[[], list[str]] = list) -> None:
+    def __init__(
+        self,
+        pauses: WallPauses,
+        known: Callable[[], list[str]] = list,
+        titles_before: Callable[[Sequence[int]], AbstractSet[str | None]] = lambda _url_ids: set(),
+    ) -> None:
         """Start without any.
 
         Args:
             pauses: before a wall is asked again.
             known: returns URLs of some pages of an earlier run; it is called once, if at all.
+            titles_before: returns the titles that pages had in an earlier run, from the ids of
+                URLs that have another page in this one.
         """
+        self._titles_before = titles_before
         self._read_known = known
         self._known: list[str] | None = None  # those that have not been asked for
         self._pauses = pauses
@@ -198,6 +207,13 @@ class Walls:
         if self._run < FEWEST and len(found.paths) < _SCATTERED:
             return
         if self._groups.other_than(found) is None:
+            if self._is_instead(found):
+                self._stands(
+                    _Wall(
+                        found.first.kind, found.first.size, found.shared, _NOWHERE, hides_host=True
+                    )
+                )
+                return
             # A site that has always shown one thing may have nothing else, unless a page is known.
             if self._known is None:
                 self._known = self._read_known()
@@ -257,6 +273,16 @@ class Walls:
         if wall is None or not self._can_tell(found):
             self._begin(found)
             return
+        self._stands(wall)
+
+    def _is_instead(self, found: Suspects) -> bool:
+        """Return True if pages that an earlier run told apart are one and the same now."""
+        is_same = all(one.blocks == found.first.blocks for one in found.kept)
+        url_ids = [one.url_id for one in found.kept if one.url_id]
+        return is_same and len(self._titles_before(url_ids)) >= FEWEST
+
+    def _stands(self, wall: _Wall) -> None:
+        """Note a wall, and the URLs that have answered with it."""
         self._walls = [*self._walls, wall][-_STANDING:]
         alike = list(self._groups.of_kind(wall.kind))
         self._meet(wall, [one for group in alike for one in group.kept if wall.is_met(one)])

@@ -25,6 +25,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.observe.unfinished_warc import finish_abandoned
 from canonry.crawler.observe.warc import WarcArchive
 from canonry.crawler.opening import open_store, policy_for
+from canonry.crawler.plurals import counted
 from canonry.crawler.revisits.change_rates import IntervalLimits
 from canonry.crawler.revisits.revisit_session import RevisitSession
 from canonry.crawler.run import process
@@ -43,6 +44,7 @@ from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.learning_settings import load
 from canonry.storage import Store, StoreError, StoreRewoundError
+from canonry.storage.rows import absences
 from canonry.storage.sql.engine import Writer
 from canonry.storage.sql.sqlite_engine import limit_cache
 
@@ -197,6 +199,12 @@ async def _crawl(
             raise
         seconds = time.monotonic() - start
         with store.transaction() as connection:
+            if finished and absences.exist(connection):
+                for outage in absences.settle(connection, since):
+                    opened.notify(
+                        f"{outage.host}: {counted(outage.pages, 'known page')} could not be seen, "
+                        "as it answered with something else; kept, and asked again by a recrawl"
+                    )
             failed = seed_results.failures(connection, url_ids)
         result = CrawlResult(finished, seconds, run.progress, len(set(url_ids)), failed)
         store.end_job(number, result.job_state, time.time())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, case, delete, func, insert, inspect, select, update
 
 from canonry.storage.http_status import OK
 from canonry.storage.policy_change import new_keys, worktables
@@ -73,7 +73,7 @@ _CLEAN = (
     "UPDATE url_rows SET source_id = NULL WHERE source_id = id",
     "DELETE FROM url_rows WHERE id IN (SELECT old_id FROM rekey_merged)",
 )
-_FORGET = "DELETE FROM revisits WHERE url_id IN (SELECT old_id FROM rekey_merged)"
+_FORGET = "DELETE FROM {} WHERE url_id IN (SELECT old_id FROM rekey_merged)"
 _KEYS = """
 INSERT INTO keys (key, url_id)
 SELECT key, url_id FROM rekey_urls
@@ -206,8 +206,9 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
     connection.exec_driver_sql(_TAKE_BEST)
     for table in (classes, exports, members):  # readers of exports start again: clusters changed
         connection.execute(delete(table))
-    if revisit_rows.exist(connection):  # ids may be given again
-        connection.exec_driver_sql(_FORGET)
+    for table in revisit_rows.tables():  # ids may be given again
+        if "url_id" in table.c and inspect(connection).has_table(table.name):
+            connection.exec_driver_sql(_FORGET.format(table.name))
     for statement in _CLEAN:
         connection.exec_driver_sql(statement)
     connection.execute(delete(keys))

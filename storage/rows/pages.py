@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 
 from sqlalchemy import Connection, bindparam, update
 
@@ -14,16 +15,30 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import aliases, pages
 from canonry.storage.sql.tables.figure_tables import merges, refusals
 
+NO_TIMES: Mapping[int, float] = MappingProxyType({})
 _CONFIRM = Prepared(
     update(pages).where(pages.c.url_id == bindparam("page")).values(fetched_at=bindparam("now"))
 )
 
 
-def put_pages(connection: Connection, answers: Iterable[tuple[int, Page]], now: float) -> None:
-    """Write the pages of URLs; a later page of a URL replaces an earlier one."""
+def put_pages(
+    connection: Connection,
+    answers: Iterable[tuple[int, Page]],
+    now: float,
+    at: Mapping[int, float] = NO_TIMES,
+) -> None:
+    """Write the pages of URLs; a later page of a URL replaces an earlier one.
+
+    Args:
+        connection: in a writing transaction.
+        answers: the ids of URLs, with their pages.
+        now: when they were fetched; seconds since 1970.
+        at: other times, by the ids of the URLs.
+    """
     latest = dict(answers)
     rows = [
-        {"url_id": url_id, "fetched_at": now, **page._asdict()} for url_id, page in latest.items()
+        {"url_id": url_id, "fetched_at": at.get(url_id, now), **page._asdict()}
+        for url_id, page in latest.items()
     ]
     if not rows:
         return

@@ -18,7 +18,7 @@ ANSWERED = or_(
 )
 
 
-def requeue(connection: Connection, before: float) -> int:
+def requeue(connection: Connection, before: float, *which: ColumnElement[bool]) -> int:
     """Put URLs that were fetched before a time back in the queue: pages, redirects and failures.
 
     URLs that a robots.txt held go back, too: by now, it may allow them.
@@ -26,11 +26,12 @@ def requeue(connection: Connection, before: float) -> int:
     Args:
         connection: in a writing transaction.
         before: seconds since 1970.
+        which: further conditions on `urls`.
 
     Returns:
         How many URLs.
     """
-    return queue_again(connection, and_(ANSWERED, urls.c.due <= before))
+    return queue_again(connection, and_(ANSWERED, urls.c.due <= before, *which))
 
 
 def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     MetaData,
     SmallInteger,
     Table,
+    and_,
     bindparam,
     func,
     inspect,
@@ -35,10 +36,10 @@ from canonry.storage.sql.tables.table_parts import RowId
 
 PAGE, LIST, SEED = range(3)  # roles
 
-_metadata = MetaData()
+metadata = MetaData()  # of tables that are made by the first recrawl
 revisits = Table(
     "revisits",
-    _metadata,
+    metadata,
     Column("url_id", RowId, primary_key=True, autoincrement=False),
     Column("due", Float, nullable=False, comment="a recrawl fetches it again after"),
     Column("seen_at", Float, nullable=False, comment="the last visit"),
@@ -54,7 +55,7 @@ revisits = Table(
 )
 revisit_hosts = Table(
     "revisit_hosts",
-    _metadata,
+    metadata,
     Column("host_id", RowId, primary_key=True, autoincrement=False, comment="its row in hosts"),
     Column("first", Float, comment="seconds until a page without a row is fetched again"),
     Column("moved_changed", Float, nullable=False, comment="pages with a new date, that changed"),
@@ -104,12 +105,12 @@ _LIST = Prepared(
 
 def tables() -> list[Table]:
     """Return the tables."""
-    return _metadata.sorted_tables
+    return metadata.sorted_tables
 
 
 def create_tables(connection: Connection) -> None:
     """Create the tables, if they are not there, in a transaction that holds the write lock."""
-    _metadata.create_all(connection)
+    metadata.create_all(connection)
 
 
 def exist(connection: Connection) -> bool:
@@ -162,7 +163,9 @@ def postpone(connection: Connection, url_ids: Collection[int], due: float) -> No
         connection.execute(update(revisits).where(here).values(due=due))
 
 
-def requeue(connection: Connection, now: float, first: float, most: float) -> int:
+def requeue(
+    connection: Connection, now: float, first: float, most: float, *which: ColumnElement[bool]
+) -> int:
     """Put URLs that are due back in the queue; return how many. Sitemaps and feeds go first.
 
     Args:
@@ -170,10 +173,11 @@ def requeue(connection: Connection, now: float, first: float, most: float) -> in
         now: seconds since 1970.
         first: seconds until URLs are due that have no row: pages, if their host has none, either.
         most: no page waits longer: only a clock that was ahead makes such waits.
+        which: further conditions on `urls`.
     """
     due = _due(first)
     number = requeueing.queue_again(
-        connection, requeueing.ANSWERED & or_(due <= now, due > now + most)
+        connection, and_(requeueing.ANSWERED, or_(due <= now, due > now + most), *which)
     )
     lists = select(revisits.c.url_id).where(revisits.c.role == LIST)
     promote(connection, connection.scalars(lists).all(), QUESTION)

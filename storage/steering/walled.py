@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
 from canonry.storage.records import WALL
-from canonry.storage.rows import pages
+from canonry.storage.rows import absences, pages
 from canonry.storage.rows.requeueing import queue_again, queue_ids_again
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, rows_of
@@ -21,18 +21,28 @@ _SHORTEST, _LONGEST = 3_600.0, 30 * 86_400.0  # seconds between two runs that as
 def hold(connection: Connection, url_ids: Sequence[int]) -> int:
     """Hold URLs that have answered with a wall, and forget that page; return how many.
 
+    Those that had a page before keep it, as after any fault, and the next recrawl asks again.
+
     Args:
         connection: in the transaction that recorded the answers, or a later one.
         url_ids: of the URLs; those that are queued again stay so.
     """
-    moved = _moved(connection, url_ids, _HELD)
+    left = [url_id for url_id in url_ids if url_id not in _given_back(connection, url_ids)]
+    moved = _moved(connection, left, _HELD)
     transitions.move(connection, moved)
     pages.remove(connection, list(moved))
     return len(moved)
 
 
+def _given_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
+    """Give those of some URLs their last good pages back that had one before a recrawl."""
+    return absences.give_back(connection, url_ids) if absences.exist(connection) else set()
+
+
 def keep(connection: Connection, url_id: int) -> None:
-    """Mark the URL whose page is kept to show a wall."""
+    """Mark the URL whose page is kept to show a wall, unless it had another page before."""
+    if _given_back(connection, [url_id]):
+        return
     moved = _moved(connection, [url_id], _KEPT)
     transitions.move(connection, {u: m for u, m in moved.items() if m.before == _FETCHED})
 
@@ -46,11 +56,18 @@ def wait(connection: Connection, url_ids: Sequence[int], until: float) -> int:
         until: no request for them before; seconds since 1970.
     """
     moved = _moved(connection, url_ids, QUEUED)
+    _forget(connection, list(moved))
+    moved = _moved(connection, list(moved), QUEUED)
     transitions.move(connection, moved, due=until)
-    pages.remove(connection, list(moved))
     if moved:
         change_rows(connection, f"UPDATE url_rows SET reason = '{WALL}' WHERE id", list(moved))  # noqa: S608 - ours
     return len(moved)
+
+
+def _forget(connection: Connection, url_ids: Sequence[int]) -> None:
+    """Forget the pages of URLs that are none of theirs."""
+    back = _given_back(connection, url_ids)
+    pages.remove(connection, [url_id for url_id in url_ids if url_id not in back])
 
 
 def pause_hosts(connection: Connection, names: Sequence[str], until: float, now: float) -> None:
@@ -63,7 +80,7 @@ def pause_hosts(connection: Connection, names: Sequence[str], until: float, now:
 
 def ask_again(connection: Connection, url_ids: Sequence[int]) -> int:
     """Put URLs back in the queue, without the page that a wall gave for them; return how many."""
-    pages.remove(connection, url_ids)
+    _forget(connection, url_ids)
     return queue_ids_again(connection, url_ids, urls.c.state != State.QUEUED)
 
 

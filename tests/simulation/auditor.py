@@ -64,13 +64,13 @@ class Auditor:
         if not site.is_out:
             self._seen[site.host] |= living  # a crawl could have seen them
         known = self._seen[site.host]
-        known &= living
+        known &= set() if site.seems_gone else living
         for resource in sorted(known - {*held}):
             yield Fault(number, "lost", site.host, _name(resource))
         for row, found in shown:
-            if found is None:
+            if found is None and site.resolve(row["url"]) is not None:
                 yield Fault(number, "replaced", site.host, row["url"])
-            elif found.number in site.pages and found not in living:
+            elif found is not None and found.number in site.pages and found not in living:
                 yield Fault(number, "stale", site.host, f"{row['url']}: {_name(found)}")
             for member in row["members"]:
                 truth = site.resolve(member["url"])

@@ -170,6 +170,12 @@ class Site:
         """True if some of its pages cannot be seen tonight."""
         return self.has(*OUTAGES)
 
+    @property
+    def seems_gone(self) -> bool:
+        """True if its pages are gone for the second night: by now, that is believed."""
+        gone = {"gone", "to home", "log-in"}
+        return any(one in gone and span.first < self.night in span for one, span in self.accidents)
+
     # What it answers
 
     def _path(self, number: int) -> str:

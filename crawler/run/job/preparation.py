@@ -27,7 +27,7 @@ from canonry.crawler.settings.sections import CrawlSettings
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.rows import budgets, clock_ahead, requeueing, revisit_rows, urls
+from canonry.storage.rows import absences, budgets, clock_ahead, requeueing, revisit_rows, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
@@ -160,12 +160,14 @@ def prepare(
 
 def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> None:
     """Put known URLs that are due back in the queue."""
+    if crawl.is_recrawl:
+        absences.create_table(connection)
     if crawl.recrawl:
         _least, first, most = crawl.intervals
         revisit_rows.create_tables(connection)
-        revisit_rows.requeue(connection, now, first, most)
+        revisit_rows.requeue(connection, now, first, most, absences.is_due(now))
     elif crawl.recrawl_seconds is not None:
-        requeueing.requeue(connection, now - crawl.recrawl_seconds)
+        requeueing.requeue(connection, now - crawl.recrawl_seconds, absences.is_due(now))
 
 
 def _correct_clock(

@@ -13,7 +13,15 @@ from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
 from canonry.storage.records import CachedRobots, redirect_targets
-from canonry.storage.rows import address_rows, budgets, host_rows, leases, little_new, waiting
+from canonry.storage.rows import (
+    absences,
+    address_rows,
+    budgets,
+    host_rows,
+    leases,
+    little_new,
+    waiting,
+)
 from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
@@ -106,6 +114,7 @@ class StoreSession:
         self._generation = -1  # the store's number of the latest change that people made
         self._told_of_crowd = False
         self._wants_hosts = False  # True: other workers were asked for some
+        self._has_absences: bool | None = None  # None: not known
         self._has_addresses = False  # True: their table is there
         self.queued = 0  # queued URLs in the store, as of the last call
         self.fetched = 0  # pages in the store; both include those of other workers
@@ -343,7 +352,9 @@ class StoreSession:
             self._store.confirm_url_ids(connection, (outcome.queued for outcome in outcomes))
             revisits = self._revisits
             stored = {} if revisits is None else revisits.stored(connection, outcomes)
+            known = self._known(connection, outcomes)
             recorded = self._store.record_in(connection, outcomes, now)
+            again = 0 if known is None else absences.note(connection, recorded, known, now)
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
             learned = Learned()
@@ -362,7 +373,14 @@ class StoreSession:
                 level_by_level=self._level_by_level,
             )
         admissions = [list(one.admissions) for one in recorded]
-        return Recorded(admissions, promoted, merged_by, learned, news.queued)
+        return Recorded(admissions, promoted, merged_by, learned, again + news.queued)
+
+    def _known(self, connection: Connection, outcomes: Sequence[Outcome]) -> absences.Known | None:
+        """Return what is known of the URLs of outcomes; None in a store without a recrawl."""
+        if self._has_absences is None:
+            self._has_absences = absences.exist(connection)
+        url_ids = [outcome.url_id for outcome in outcomes]
+        return absences.known_of(connection, url_ids) if self._has_absences else None
 
     def _forget(self, hosts: Collection[str]) -> None:
         """Let the learning forget hosts that were another worker's, or are now."""

@@ -1,0 +1,295 @@
+"""Absences: URLs that a recrawl found without the page they had, or without any, night after night.
+
+The last good page is kept until a run has ended. If a site showed something else in place of all
+its pages, as an error or a form to log in, that is an outage: they get their pages back, and are
+believed to be gone when the next run finds the same. What is gone, or moved for good, is asked ever
+more rarely.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    exists,
+    func,
+    inspect,
+    select,
+    text,
+    update,
+)
+
+from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
+from canonry.storage.records import Page, RecordedOutcome
+from canonry.storage.rows import pages
+from canonry.storage.rows.requeueing import queue_ids_again
+from canonry.storage.rows.revisit_rows import metadata
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of
+from canonry.storage.sql.schema import State, jobs, urls
+from canonry.storage.sql.tables.table_parts import RowId
+from canonry.storage.sql.transitions import StateReason, Transition, state_reason
+
+OUTAGE = "outage"  # why a page could not be fetched again
+_OUT: StateReason = (State.FETCHED, OUTAGE)
+RESTS = 3  # runs in a row without a page, after which a URL is asked ever more rarely
+_LONGEST = 30 * 86_400.0  # seconds
+_FEWEST = 5  # pages that have gone at once, for an outage
+_LIVING, _OF = 2, 10  # pages that a site may still have meanwhile: these, and one of so many
+
+absences = Table(
+    "absences",
+    metadata,
+    Column("url_id", RowId, primary_key=True, autoincrement=False),
+    Column("host_id", RowId, nullable=False, comment="its row in hosts"),
+    Column("since", Float, nullable=False, comment="the first visit without its page"),
+    Column("due", Float, nullable=False, comment="no recrawl asks it before"),
+    Column("runs", SmallInteger, nullable=False, comment="visits without a page, one for each run"),
+    Column("settled", SmallInteger, nullable=False, comment="0: no run has ended since the first"),
+    Column("page", LargeBinary, comment="the last good page, as MessagePack; null: none is known"),
+)
+_COLUMNS = ", ".join(absences.c.keys())
+_ROWS = f"SELECT {_COLUMNS} FROM absences WHERE url_id"  # noqa: S608 - our names
+_PAGE = ", ".join(Page._fields)
+_PAGES = f"SELECT url_id, fetched_at, {_PAGE} FROM pages WHERE status = {OK:d} AND url_id"  # noqa: S608 - ours
+_DELETE = "DELETE FROM absences WHERE url_id"
+_HERE = "SELECT id, host_id FROM url_rows WHERE id"
+_STATES = "SELECT id, host_id, depth, state, reason FROM url_rows WHERE id"
+
+
+class Absence(NamedTuple):
+    """A row of the table; its columns say what each field means."""
+
+    url_id: int
+    host_id: int
+    since: float
+    due: float = 0.0
+    runs: int = 0
+    settled: int = 0
+    page: bytes | None = None
+
+
+class Outage(NamedTuple):
+    """A site that showed something else in place of its pages."""
+
+    host: str
+    pages: int  # known ones that are kept
+
+
+class Known(NamedTuple):
+    """What is known of some URLs before their outcomes are recorded."""
+
+    rows: Mapping[int, Absence]
+    pages: Mapping[int, tuple[float, Page]]  # good ones, and when they were fetched
+
+
+def create_table(connection: Connection) -> None:
+    """Create the table, if it is not there, in a transaction that holds the write lock."""
+    absences.create(connection, checkfirst=True)
+
+
+def exist(connection: Connection) -> bool:
+    """Return True if the store has the table: once a recrawl has begun."""
+    return inspect(connection).has_table(absences.name)
+
+
+def known_of(connection: Connection, url_ids: Sequence[int]) -> Known:
+    """Return what is known of URLs whose outcomes are about to be recorded."""
+    rows = {row[0]: Absence(*row) for row in rows_of(connection, _ROWS, url_ids)}
+    found = rows_of(connection, _PAGES, url_ids)
+    return Known(rows, {url_id: (at, _page(fields)) for url_id, at, *fields in found})
+
+
+def note(
+    connection: Connection, recorded: Sequence[RecordedOutcome], known: Known, now: float
+) -> int:
+    """Note which URLs have lost their pages, or have them again; return how many are queued.
+
+    Of what had gone with a page that is there again, the rest is asked, too.
+
+    Args:
+        connection: of the transaction that recorded the outcomes.
+        recorded: outcomes; late ones and retries do not count.
+        known: what was known before.
+        now: seconds since 1970.
+    """
+    settled = [one.outcome for one in recorded if not one.late and one.outcome.retry_at is None]
+    hosts = dict(rows_of(connection, _HERE, [outcome.url_id for outcome in settled]))
+    present: list[Absence] = []
+    written: list[Absence] = []
+    for outcome in settled:
+        url_id, page = outcome.url_id, outcome.page
+        row, before = known.rows.get(url_id), known.pages.get(url_id)
+        is_page = outcome.unchanged or (page is not None and page.status == OK)
+        digest = page.digest if page is not None and page.status == OK else None
+        if is_page and (outcome.unchanged or before is None or before[1].digest == digest):
+            present += [] if row is None else [row]
+            continue
+        is_absent = outcome.state is State.REDIRECTED or (page and page.status >= FIRST_ERROR)
+        if not (is_page or is_absent):
+            continue  # no answer of its own
+        row = row or Absence(url_id, hosts[url_id], now)
+        if row.page is None and before is not None:
+            row = row._replace(page=msgspec.msgpack.encode((before[0], *before[1])), since=now)
+        if is_absent:
+            for_good = page.status in GONE if page else _is_permanent(outcome.leads[:1])
+            runs = min(row.runs + 1, 1_000)
+            wait = min(now - row.since, _LONGEST) if for_good and runs >= RESTS else 0.0
+            row = row._replace(runs=runs, due=now + wait if wait else 0.0)
+        written.append(row)
+    change_rows(connection, _DELETE, [row.url_id for row in (*present, *written)])
+    insert_rows(connection, absences, absences.c.keys(), written)
+    back = {(row.host_id, row.since) for row in present if row.runs >= RESTS}
+    return sum(_with(connection, host_id, since) for host_id, since in back)
+
+
+def _is_permanent(leads: Sequence[object]) -> bool:
+    return any(getattr(hop, "status", 0) in PERMANENT_REDIRECTS for hop in leads)
+
+
+def _with(connection: Connection, host_id: int, since: float) -> int:
+    """Queue what went when a page did that is there again; return how many URLs."""
+    near = absences.c.since.between(since - _NIGHT, since + _NIGHT)
+    rested = (absences.c.host_id == host_id, near, absences.c.due > 0)
+    found = list(connection.scalars(select(absences.c.url_id).where(*rested)))
+    connection.execute(update(absences).where(*rested).values(due=0.0))
+    return queue_ids_again(connection, found, urls.c.state != State.QUEUED)
+
+
+_NIGHT = 43_200.0  # seconds
+
+
+def is_due(now: float) -> ColumnElement[bool]:
+    """Return the condition on `urls` that a URL is not to be left alone for longer."""
+    rests = (absences.c.url_id == urls.c.id, absences.c.due > now, absences.c.due < now + _LONGEST)
+    return ~exists(select(text("1")).select_from(absences).where(*rests))
+
+
+def titles_before(connection: Connection, url_ids: Sequence[int]) -> set[str | None]:
+    """Return the titles of the pages that URLs had before this run, where they have another now."""
+    rows = [Absence(*row) for row in rows_of(connection, _ROWS, url_ids)]
+    return {page.title for row in rows if (page := last_page(row)) is not None}
+
+
+def last_page(row: Absence) -> Page | None:
+    """Return the last good page of a URL; None if none is known."""
+    return None if row.page is None else _page(msgspec.msgpack.decode(row.page)[1:])
+
+
+def give_back(connection: Connection, url_ids: Sequence[int], *, settled: bool = False) -> set[int]:
+    """Give URLs their last good pages back, and remove those that came in their place.
+
+    Args:
+        connection: in a writing transaction.
+        url_ids: of URLs whose answer was no page of theirs.
+        settled: True if a run has ended since.
+
+    Returns:
+        The ids of those that have a page again; the others have none.
+    """
+    rows = {row[0]: Absence(*row) for row in rows_of(connection, _ROWS, url_ids)}
+    kept: dict[int, tuple[float, Page]] = {}
+    for url_id, row in rows.items():
+        if row.page is not None:
+            at, *fields = msgspec.msgpack.decode(row.page)
+            kept[url_id] = at, _page(fields)
+    pages.remove(connection, [url_id for url_id in url_ids if url_id not in kept])
+    pages.put_pages(
+        connection,
+        ((url_id, page) for url_id, (_at, page) in kept.items()),
+        0.0,
+        at={url_id: at for url_id, (at, _page) in kept.items()},
+    )
+    if settled:
+        change_rows(connection, "UPDATE absences SET settled = 1 WHERE url_id", list(kept))
+    moved = {
+        url_id: Transition(host_id, depth, state_reason(state, reason), _OUT)
+        for url_id, host_id, depth, state, reason in rows_of(connection, _STATES, list(kept))
+        if state != State.QUEUED
+    }
+    times = {url_id: kept[url_id][0] for url_id in moved}
+    transitions.move(connection, moved, due_of=times)
+    return set(kept)
+
+
+def settle(connection: Connection, since: float) -> list[Outage]:
+    """Decide, at the end of a run, what was an outage; return the sites with pages out of sight.
+
+    A site whose known pages were all answered by an error, or by few redirects and nothing else,
+    was out: once. What it has lost in the next run as well is gone.
+
+    Args:
+        connection: in a writing transaction, in a store that has the table.
+        since: when the run began; seconds since 1970. What it goes on with counts as its own.
+    """
+    began = connection.scalar(_ENDED.where(jobs.c.started_at < since)) or 0.0
+    lost: defaultdict[int, list[int]] = defaultdict(list)
+    ends: defaultdict[int, set[int | None]] = defaultdict(set)
+    for host_id, url_id, to_id in connection.exec_driver_sql(_LOST).all():
+        if url_id not in lost[host_id]:
+            lost[host_id].append(url_id)
+        ends[host_id].add(to_id)
+    for host_id, url_ids in lost.items():
+        few = _LIVING + len(url_ids) // _OF
+        is_all = len(url_ids) >= _FEWEST and _living(connection, host_id, began) <= few
+        if is_all and len(ends[host_id]) <= few:
+            give_back(connection, url_ids)
+    connection.exec_driver_sql(_PRESENT)
+    connection.execute(update(absences).values(settled=1))
+    return [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
+
+
+_ENDED = select(func.max(jobs.c.ended_at)).where(jobs.c.state.in_(("finished", "failed")))
+# URLs without their last good page, of which no run has ended yet, with where they redirect to.
+_LOST = f"""
+SELECT absences.host_id, absences.url_id, led.to_id FROM absences
+JOIN url_rows ON url_rows.id = absences.url_id
+LEFT JOIN pages ON pages.url_id = absences.url_id AND pages.status = {OK:d}
+LEFT JOIN aliases led ON led.from_id = absences.url_id AND led.kind = 'redirect'
+    AND led.last_seen >= absences.since AND url_rows.state = {State.REDIRECTED:d}
+WHERE absences.settled = 0 AND absences.page IS NOT NULL AND pages.url_id IS NULL
+    AND url_rows.state IN ({State.FETCHED:d}, {State.REDIRECTED:d})
+"""  # noqa: S608 - our own numbers
+# Pages that were only changed, and those that are there again.
+_PRESENT = f"""
+DELETE FROM absences WHERE url_id IN (
+    SELECT url_id FROM pages JOIN url_rows ON url_rows.id = url_id
+    WHERE status = {OK:d} AND (reason IS NULL OR reason <> '{OUTAGE}')
+)
+"""  # noqa: S608 - our own names
+
+
+_OUTAGES = f"""
+SELECT hosts.name, count(*) FROM absences
+JOIN url_rows ON url_rows.id = absences.url_id JOIN hosts ON hosts.id = absences.host_id
+WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' GROUP BY hosts.name ORDER BY hosts.name
+"""  # noqa: S608 - our own names
+
+
+def _living(connection: Connection, host_id: int, since: float) -> int:
+    """Return how many pages of a host were fetched in a run, counting up to a few more."""
+    counted = (
+        f"SELECT count(*) FROM url_rows JOIN pages ON pages.url_id = url_rows.id "  # noqa: S608 - ours
+        f"WHERE pages.status = {OK:d} AND pages.fetched_at >= {since!r} AND host_id"
+    )
+    [(number,)] = rows_of(connection, counted, [host_id])
+    return int(number)
+
+
+def forget(connection: Connection, url_ids: Collection[int]) -> None:
+    """Delete the rows of some URLs."""
+    change_rows(connection, _DELETE, list(url_ids))
+
+
+def _page(fields: Sequence[object]) -> Page:
+    """Return a page from the values of its fields."""
+    page = Page(*fields)  # type: ignore[arg-type]
+    return page._replace(digest=bytes(page.digest))
