@@ -30,7 +30,7 @@ from canonry.crawler.learn.text.comparison import (
 from canonry.crawler.learn.text.site_text import SiteText
 from canonry.crawler.settings.learning_settings import LearningSettings, defaults
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
-from canonry.storage.learned.tracked_rule import URLPair
+from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 _OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # most pairs of a class, and of a rule with few classes
 _HOLDS = 3  # same classes, with none different, from which a rule seems to hold
@@ -76,6 +76,7 @@ class LearnedSite:
         self.rules: dict[Rewrite, RuleEvidence] = {}
         self.answers = 0
         self.extra = 0  # requests for learning alone
+        self.held: list[int] = []  # ids of URLs that rules held before this run
         self.spared = 0  # URLs that rules held, as further names of a page
         self._led: dict[str, list[_Led]] = {}  # by the target
         # URLs that answered before their rewritten form did, by that form.
@@ -83,6 +84,7 @@ class LearnedSite:
         self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
+        self._past: set[URLPair] = set()  # pairs of rules in force, not judged in this run
         self._changes = 0
         self._moving: list[Rewrite] = []
         self._noted: set[str] = set()
@@ -120,7 +122,8 @@ class LearnedSite:
     def restore(self, rules: Iterable[RuleEvidence]) -> None:
         """Restore rules with their pairs; the pages have to be loaded before.
 
-        Pairs that more answers may change are judged again.
+        Pairs that more answers may change are judged again. Those of rules in force are, as soon as
+        both of their URLs have answered in this run: a rule is about now.
         """
         for rule in rules:
             self.rules[rule.rewrite] = rule
@@ -129,6 +132,9 @@ class LearnedSite:
             for pair, judged in rule.pairs.items():
                 self._pairs.setdefault(pair, ())
                 self._sizes[judged.key] = self._sizes.get(judged.key, 0) + 1
+                if rule.state in IN_FORCE and all(identity in self.pages for identity in pair):
+                    self._past.add(pair)
+                    self._await(pair)
         for rule in list(self.rules.values()):
             for pair, judged in list(rule.pairs.items()):
                 is_open = not (judged.own_word or judged.verdict is PageVerdict.SAME)
@@ -156,6 +162,7 @@ class LearnedSite:
         self.answers += 1
         page = self.pages.answered(identity, url_id)
         page.is_page, page.is_gone, page.names, page.leads = True, False, canonical, None
+        self.pages.begin_visit(identity, page, answer)
         self.pages.add_answer(identity, page, answer)
         for led in self._led.pop(identity, ()):
             self._confirm(led.source, identity, led.rules)
@@ -172,7 +179,7 @@ class LearnedSite:
         """Note a URL that answered 404 or 410."""
         self.answers += 1
         page = self.pages.answered(identity, url_id)
-        page.is_page, page.is_gone, page.leads = False, True, None
+        page.is_page, page.is_gone, page.leads, page.is_current = False, True, None, True
         self._led.pop(identity, None)
         self._meet(identity, page)
 
@@ -183,7 +190,7 @@ class LearnedSite:
         """
         self.answers += 1
         page = self.pages.answered(identity, url_id)
-        page.leads, page.is_page, page.is_gone = target, False, False
+        page.leads, page.is_page, page.is_gone, page.is_current = target, False, False, True
         explained = self._lead(identity, target)
         for led in self._led.pop(identity, ()):  # what leads here leads there
             self._lead(led.source, target)
@@ -318,6 +325,10 @@ class LearnedSite:
         page, other = map(self.pages.get, pair)
         if page is None or other is None:  # it was forgotten
             return False
+        is_now = page.is_current and other.is_current
+        if pair in self._past and not is_now:
+            self._await(pair)
+            return False
         rules = self._pairs[pair] or self._rules_of(page, other)
         if page.is_gone or other.is_gone:
             if page.is_page or other.is_page:  # the other one does not redirect
@@ -328,7 +339,13 @@ class LearnedSite:
         answers = min(len(page.answers), len(other.answers))
         if answers:
             comparison = compare(page.answers, other.answers, self.text)
-            self._count(pair, rules, comparison, answers)
+            if comparison.verdict is PageVerdict.DIFFERENT and page.is_current != other.is_current:
+                # One may have changed since the other was asked.
+                stale = not page.is_current
+                comparison = PageComparison(PageVerdict.UNKNOWN, stale, not stale)
+            if pair not in self._past or comparison.verdict is not PageVerdict.UNKNOWN:
+                self._count(pair, rules, comparison, answers)
+                self._past.discard(pair)
         else:  # they were forgotten
             comparison = PageComparison(PageVerdict.UNKNOWN, not page.answers, not other.answers)
         if comparison.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # not final
@@ -347,8 +364,12 @@ class LearnedSite:
             if is_open:
                 rule.open[pair] = comparison
         if is_open or comparison.verdict is PageVerdict.UNKNOWN:
-            for identity in pair:
-                self._open.setdefault(identity, set()).add(pair)
+            self._await(pair)
+
+    def _await(self, pair: URLPair) -> None:
+        """Judge a pair again when one of its URLs answers."""
+        for identity in pair:
+            self._open.setdefault(identity, set()).add(pair)
 
     def _count(
         self, pair: URLPair, rules: tuple[Rewrite, ...], comparison: PageComparison, answers: int

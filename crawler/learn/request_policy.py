@@ -19,6 +19,8 @@ from canonry.storage.records import QUESTION
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
 _FIRST = 8  # queued URLs that are requested early while no evidence supports a rule
+# URLs that rules hold, which each run asks: a share, at least and at most.
+_TESTED, _FEWEST_TESTS, _TESTS = 0.01, 4, 20
 _ENOUGH = 40  # same classes, from which on no requests are made for a candidate
 _MOST_CLASSES = 20_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
@@ -27,9 +29,15 @@ _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
 class RequestPolicy:
     """Chooses the learning requests of one site."""
 
-    def __init__(self, site: LearnedSite) -> None:
-        """Bind the site."""
+    def __init__(self, site: LearnedSite, began: float = 0.0) -> None:
+        """Bind the site.
+
+        Args:
+            site: to learn about.
+            began: when this run did; seconds since 1970.
+        """
         self._site = site
+        self._began = began
         self._chosen: list[str] = []  # tests since the last `to_ask_first`
 
     def questions(self) -> Iterator[str]:
@@ -63,6 +71,16 @@ class RequestPolicy:
         limits = self._site.settings.requests
         ahead = min(limits.base, limits.least * (1 + same))
         return self._site.spared + max(ahead, int(limits.share * self._site.answers))
+
+    def tests_of_run(self) -> list[int]:
+        """Return, once in a run, ids of URLs that rules hold: are they still the same pages?
+
+        A share of them, chosen anew for each run by the time of the run.
+        """
+        held, self._site.held = self._site.held, []
+        number = min(len(held), _TESTS, _FEWEST_TESTS + int(_TESTED * len(held)))
+        self._site.extra += number
+        return sorted(held, key=lambda url_id: hash((self._began, url_id)))[:number]
 
     def _of_rule(self, rule: RuleEvidence, most: int) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; of pairs with the most answers first.

@@ -35,9 +35,9 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.learned import rule_rows
+from canonry.storage.learned import rekeying, rule_rows
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
-from canonry.storage.rows import leases, urls
+from canonry.storage.rows import leases, pages, urls
 from canonry.storage.sql.bulk import rows_of
 
 _R = TypeVar("_R")
@@ -195,6 +195,7 @@ class LearningSession(StoredRules):
             site.judge_again()
             changed += decide(site)
             sooner += policy.to_ask_first()
+            probed_ids += policy.tests_of_run()
             probed_ids += [site.pages[identity].url_id for identity in policy.questions()]
         held, released, deferred = self._publish(connection, changed, now)
         later += [*held, *deferred]
@@ -208,6 +209,29 @@ class LearningSession(StoredRules):
         probes = tuple([Probe(url) for (url,) in found] + [Probe(q) for q in effects.questions])
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
+
+    def hold_further_names(self, connection: Connection, now: float) -> int:
+        """Hold, before a recrawl, fetched URLs whose page is there under the name that rules want.
+
+        They were fetched before the rules acted, or to test them.
+
+        Args:
+            connection: in a writing transaction.
+            now: seconds since 1970.
+
+        Returns:
+            How many URLs.
+        """
+        self._load(connection)
+        names = {
+            name
+            for rule in self._in_force.known
+            if rule.state == "active"
+            for name in self._in_force.hosts_of(connection, rule.rewrite)
+        }
+        held = rekeying.hold_fetched(connection, names, self._in_force.change_all, now)
+        pages.remove(connection, held)
+        return len(held)
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
         """Pass answers to their sites; yield the names of these sites."""

@@ -31,6 +31,7 @@ class SitePage:
     names: str | None = None  # the identity that it names as canonical
     leads: str | None = None  # the target of its permanent redirect
     requested: int = 0  # how often it was requested for learning alone
+    is_current: bool = False  # it has answered in this run: what it says is about now
     is_awaited: bool = False  # such a request has not been answered yet
     signs: tuple[int, ...] = ()  # hashes of its content, under which it is filed
 
@@ -113,6 +114,20 @@ class SitePages:
     def is_queued(self, identity: str) -> bool:
         """Return True if a URL is known to wait in the queue."""
         return identity in self._queued
+
+    def begin_visit(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
+        """Forget the answers of earlier runs, if a page's own text has changed since."""
+        if page.answers and not page.is_current and self._has_changed(page, answer):
+            self._forget_answers(identity, page)
+        page.is_current = True
+
+    def _has_changed(self, page: SitePage, answer: PageAnswer) -> bool:
+        """Return True if an answer lacks text of the page's own that all earlier ones had."""
+        if answer.encoded is None or any(one.encoded is None for one in page.answers):
+            return answer.digest != page.answers[-1].digest
+        stays = frozenset.intersection(*(one.block_set for one in page.answers))
+        lost = stays - answer.block_set
+        return any(self._text.is_own(one) and not self._text.is_ignored(one) for one in lost)
 
     def add_answer(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
         """Add the answer of a page, and learn which of its text changes by itself."""

@@ -11,9 +11,9 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.storage import State
 from canonry.storage.http_status import GONE, OK
-from canonry.storage.learned import host_urls, ledger, rule_rows
+from canonry.storage.learned import classes, host_urls, ledger, rule_rows
 from canonry.storage.learned.ledger import PastURL, StoredPair
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
 
 _URLS = 4_000  # of a site that are loaded: the latest
 _MOST_COUNTED = 100_000  # answers of a site
@@ -28,6 +28,7 @@ def load(
     site: LearnedSite,
     *,
     whole: bool = True,
+    began: float = 0.0,
 ) -> None:
     """Load a site from the store.
 
@@ -37,6 +38,7 @@ def load(
         canonicalizer: makes identities, without learned rules.
         site: a new one.
         whole: False loads its rules alone, and if there are any, how many of its URLs answered.
+        began: when this run did; answers since then are of the same time as those to come.
     """
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
@@ -44,11 +46,12 @@ def load(
     if whole or rules:
         host_urls.index(connection)
         site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
-    if rules and not whole:
-        site.extra = site.settings.requests.base  # what it may ask for before it spares, it has
+    if any(rule.state in IN_FORCE for rule in rules):
+        site.held = classes.held_of(connection, hosts, _MOST_COUNTED)
+        site.spared = len(site.held)
     past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []
     for past in past_urls:
-        _add_url(site, past, canonicalizer)
+        _add_url(site, past, canonicalizer, began)
     for answer in ledger.answers_of(connection, hosts) if whole else ():
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
@@ -56,6 +59,9 @@ def load(
         page.requested += bool(page.answers)
         site.extra += bool(page.answers)
         site.pages.add_answer(identity, page, PageAnswer(answer.digest, answer.blocks))
+    # What it may ask for before its rules spare requests, it has asked for.
+    least = site.settings.requests.base if rules and not whole else 0
+    site.extra = max(least, min(site.extra, site.settings.requests.base))
     site.pages.unsaved.clear()
     site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]
@@ -75,7 +81,7 @@ def first_pages_of(connection: Connection, name: str, until: float) -> list[str]
     return ledger.first_pages_of(connection, hosts, until, _FIRST_PAGES)
 
 
-def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> None:
+def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer, began: float) -> None:
     """Add a stored URL to a site."""
     identity = canonicalizer.identity(past.url)
     if past.state == State.QUEUED:
@@ -84,6 +90,7 @@ def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer) -> 
     page = site.pages.answered(identity, past.url_id)
     page.is_page = past.state == State.FETCHED and past.status == OK
     page.is_gone = past.status in GONE
+    page.is_current = past.asked >= began
     if past.canonical is not None:
         page.names = canonicalizer.identity(past.canonical)
 

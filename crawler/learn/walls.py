@@ -15,7 +15,8 @@ by itself, and what differs between those for two names repeats the name.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple

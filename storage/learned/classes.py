@@ -20,7 +20,7 @@ from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, chunks, insert_rows, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, classes
+from canonry.storage.sql.schema import State, aliases, classes, hosts, url_rows
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 LEARNED = "learned"  # the reason of URLs that rules hold
@@ -304,6 +304,25 @@ def release_for(connection: Connection, gone: Iterable[int], most: int | None = 
     return release(
         connection, [url_id for url_ids in waiting.values() for url_id in sorted(url_ids)[:most]]
     )
+
+
+def held_of(connection: Connection, names: Sequence[str], most: int) -> list[int]:
+    """Return the ids of URLs that rules hold on hosts, of so many at most.
+
+    Args:
+        connection: to a store with the index of `host_urls`.
+        names: of the hosts, without ports.
+        most: how many.
+    """
+    query = (
+        select(url_rows.c.id)
+        .join(hosts, hosts.c.id == url_rows.c.host_id)
+        .where(hosts.c.name.in_(names), url_rows.c.state == State.HELD)
+        .where(url_rows.c.reason == LEARNED)
+        .order_by(url_rows.c.id)
+        .limit(most)
+    )
+    return list(connection.scalars(query))
 
 
 def bodies(

@@ -52,6 +52,7 @@ class PastURL(NamedTuple):
     state: int
     status: int | None  # of its page
     canonical: str | None  # of its page
+    asked: float  # when it was asked last; seconds since 1970
 
 
 class PastHop(NamedTuple):
@@ -186,7 +187,7 @@ def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[Pas
         most: how many.
     """
     query = (
-        select(urls.c.id, urls.c.url, urls.c.state, pages.c.status, pages.c.canonical)
+        select(urls.c.id, urls.c.url, urls.c.state, pages.c.status, pages.c.canonical, urls.c.due)
         .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
         .outerjoin(pages, pages.c.url_id == urls.c.id)
         .where(hosts.c.name.in_(names))

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 from sqlalchemy import Connection
 
 from canonry.canon.pipeline import Rewritten
+from canonry.storage.http_status import OK
 from canonry.storage.learned import deferral, host_urls
 from canonry.storage.learned.classes import (
+    HELD,
     LEARNED,
     alive_url_ids,
     edges_of,
@@ -22,6 +24,7 @@ from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import transitions, url_tails
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_rows
 from canonry.storage.sql.schema import State, classes
+from canonry.storage.sql.transitions import Transition, state_reason
 
 _AT_ONCE = 10_000  # rows
 Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
@@ -150,6 +153,50 @@ def rekey(
     }
     deferred = deferral.only(connection, before.difference(new), later)
     return Rekeyed(new, released, deferred, len(members), _spared(held, members))
+
+
+def hold_fetched(
+    connection: Connection, names: Collection[str], rewrite: Rewrite, now: float
+) -> list[int]:
+    """Hold fetched URLs of hosts that rules turn into another one with a page.
+
+    Args:
+        connection: in a transaction that holds the write lock.
+        names: of the hosts, with all that the rules join to them.
+        rewrite: applies the active rules.
+        now: seconds since 1970.
+
+    Returns:
+        The ids of these URLs; the caller removes their pages.
+    """
+    members, _free = _by_class(_known_urls_of(connection, names), rewrite, rewrite)
+    ids_by_key = url_ids_of_keys(connection, list(members))
+    candidates = {url.url_id for group in members.values() for url in _fetched(group)}
+    good = _with_pages(connection, candidates.union(ids_by_key.values()))
+    moved: dict[int, Transition] = {}
+    edges: list[tuple[int, int, str]] = []
+    for key, group in members.items():
+        best = ids_by_key.get(key)
+        if best not in good:
+            fetched = [one for one in group if one[0].url_id in good]
+            best = min(fetched, key=_rank)[0].url_id if fetched else None
+        for url, found in group:
+            if best is not None and url.url_id in good and url.url_id != best and url.source:
+                before = state_reason(url.state, url.reason)
+                moved[url.url_id] = Transition(url.host_id, url.depth, before, HELD)
+                edges.append((url.url_id, best, found.identity))
+    transitions.move(connection, moved)
+    put_edges(connection, sorted(edges), now)
+    return list(moved)
+
+
+def _with_pages(connection: Connection, url_ids: Collection[int]) -> set[int]:
+    """Return those of some URLs that were fetched, and have a page without an error."""
+    question = (
+        f"SELECT url_id FROM pages JOIN url_rows ON id = url_id "  # noqa: S608 - our number
+        f"WHERE status = {OK:d} AND state = {State.FETCHED:d} AND url_id"
+    )
+    return {url_id for (url_id,) in rows_of(connection, question, list(url_ids))}
 
 
 def _noting_deferred(known_urls: Iterable[_Rows], deferred: set[int]) -> Iterator[_Rows]:

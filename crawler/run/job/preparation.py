@@ -17,6 +17,7 @@ from canonry.crawler.fetch.faults import WITH_RETRY_AFTER, longest_retry
 from canonry.crawler.fetch.robots import DAY
 from canonry.crawler.files.inputs import ListedSeed
 from canonry.crawler.hold_reason import HoldReason
+from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.run.job import lease_owners
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, reclaim_in
 from canonry.crawler.settings import Settings, SettingsError, load
@@ -139,6 +140,8 @@ def prepare(
         reclaim_in(connection, settings.longest_delay)
         for url in urls.seed_targets(connection):
             url_filter.extend_scope(url)
+        if settings.crawl.is_recrawl and isinstance(store.rules, LearningSession):
+            store.rules.hold_further_names(connection, now)
         _recrawl(connection, settings.crawl, now)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         walled.ask_all_again(connection, now)
