@@ -107,6 +107,11 @@ class SitePages:
         self._queued.discard(identity)
         return page
 
+    def waits(self, identity: str) -> None:
+        """Note that a known URL waits in the queue, to be asked again."""
+        if identity in self._pages:
+            self._queued.add(identity)
+
     def queued(self) -> Iterator[Parts]:
         """Yield the known URLs that wait in the queue."""
         return (self._pages[identity].parts for identity in self._queued)
@@ -122,12 +127,17 @@ class SitePages:
         page.is_current = True
 
     def _has_changed(self, page: SitePage, answer: PageAnswer) -> bool:
-        """Return True if an answer lacks text of the page's own that all earlier ones had."""
+        """Return True if an answer lacks text of the page's own that all earlier ones had.
+
+        Where pages change by themselves, one earlier answer shows only that most of it is lost.
+        """
         if answer.encoded is None or any(one.encoded is None for one in page.answers):
             return answer.digest != page.answers[-1].digest
         stays = frozenset.intersection(*(one.block_set for one in page.answers))
-        lost = stays - answer.block_set
-        return any(self._text.is_own(one) and not self._text.is_ignored(one) for one in lost)
+        own = {one for one in stays if self._text.is_own(one) and not self._text.is_ignored(one)}
+        lost = own - answer.block_set
+        is_vague = len(page.answers) == 1 and self._text.varies
+        return len(lost) > (len(own - lost) if is_vague else 0)
 
     def add_answer(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
         """Add the answer of a page, and learn which of its text changes by itself."""

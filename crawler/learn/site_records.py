@@ -59,6 +59,9 @@ def load(
         page.requested += bool(page.answers)
         site.extra += bool(page.answers)
         site.pages.add_answer(identity, page, PageAnswer(answer.digest, answer.blocks))
+    for past in past_urls:
+        if past.state == State.QUEUED:
+            site.pages.waits(canonicalizer.identity(past.url))
     # What it may ask for before its rules spare requests, it has asked for.
     least = site.settings.requests.base if rules and not whole else 0
     site.extra = max(least, min(site.extra, site.settings.requests.base))

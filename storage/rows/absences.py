@@ -54,6 +54,7 @@ absences = Table(
     Column("due", Float, nullable=False, comment="no recrawl asks it before"),
     Column("runs", SmallInteger, nullable=False, comment="visits without a page, one for each run"),
     Column("settled", SmallInteger, nullable=False, comment="0: no run has ended since the first"),
+    Column("is_left", SmallInteger, nullable=False, comment="1: limits do not count the URL"),
     Column("page", LargeBinary, comment="the last good page, as MessagePack; null: none is known"),
 )
 _COLUMNS = ", ".join(absences.c.keys())
@@ -74,6 +75,7 @@ class Absence(NamedTuple):
     due: float = 0.0
     runs: int = 0
     settled: int = 0
+    is_left: int = 0
     page: bytes | None = None
 
 
@@ -82,6 +84,14 @@ class Outage(NamedTuple):
 
     host: str
     pages: int  # known ones that are kept
+
+
+class Noted(NamedTuple):
+    """What follows from outcomes."""
+
+    queued: int = 0  # URLs that are queued again
+    left: tuple[str, ...] = ()  # URLs that limits count no longer: gone for some runs, or moved
+    back: tuple[str, ...] = ()  # URLs that they count again
 
 
 class Known(NamedTuple):
@@ -110,8 +120,8 @@ def known_of(connection: Connection, url_ids: Sequence[int]) -> Known:
 
 def note(
     connection: Connection, recorded: Sequence[RecordedOutcome], known: Known, now: float
-) -> int:
-    """Note which URLs have lost their pages, or have them again; return how many are queued.
+) -> Noted:
+    """Note which URLs have lost their pages, or have them again.
 
     Of what had gone with a page that is there again, the rest is asked, too.
 
@@ -125,6 +135,8 @@ def note(
     hosts = dict(rows_of(connection, _HERE, [outcome.url_id for outcome in settled]))
     present: list[Absence] = []
     written: list[Absence] = []
+    left: list[str] = []
+    back: list[str] = []
     for outcome in settled:
         url_id, page = outcome.url_id, outcome.page
         row, before = known.rows.get(url_id), known.pages.get(url_id)
@@ -132,6 +144,7 @@ def note(
         digest = page.digest if page is not None and page.status == OK else None
         if is_page and (outcome.unchanged or before is None or before[1].digest == digest):
             present += [] if row is None else [row]
+            back += [outcome.queued.url] if row is not None and row.is_left else []
             continue
         is_absent = outcome.state is State.REDIRECTED or (page and page.status >= FIRST_ERROR)
         if not (is_page or is_absent):
@@ -143,12 +156,19 @@ def note(
             for_good = page.status in GONE if page else _is_permanent(outcome.leads[:1])
             runs = min(row.runs + 1, 1_000)
             wait = min(now - row.since, _LONGEST) if for_good and runs >= RESTS else 0.0
-            row = row._replace(runs=runs, due=now + wait if wait else 0.0)
+            is_left = runs >= RESTS or page is None
+            left += [outcome.queued.url] if for_good and is_left and not row.is_left else []
+            row = row._replace(
+                runs=runs,
+                due=now + wait if wait else 0.0,
+                is_left=int(row.is_left or (for_good and is_left)),
+            )
         written.append(row)
     change_rows(connection, _DELETE, [row.url_id for row in (*present, *written)])
     insert_rows(connection, absences, absences.c.keys(), written)
-    back = {(row.host_id, row.since) for row in present if row.runs >= RESTS}
-    return sum(_with(connection, host_id, since) for host_id, since in back)
+    nights = {(row.host_id, row.since) for row in present if row.runs >= RESTS}
+    queued = sum(_with(connection, host_id, since) for host_id, since in nights)
+    return Noted(queued, tuple(left), tuple(back))
 
 
 def _is_permanent(leads: Sequence[object]) -> bool:

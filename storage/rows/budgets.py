@@ -69,6 +69,24 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[st
     return answers
 
 
+def count(connection: Connection, of_urls: Iterable[Sequence[Budget]], number: int) -> None:
+    """Count URLs in their budgets whatever is left of these.
+
+    Args:
+        connection: in a writing transaction.
+        of_urls: for each URL its budgets.
+        number: 1, or -1 for URLs that leave them.
+    """
+    every = [budget for of_url in of_urls for budget in of_url]
+    changes = Counter(budget.key for budget in every)
+    patterns = {budget.key: budget.pattern for budget in every}
+    rows = [
+        {"key": key, "pattern": patterns[key], "count": number * times}
+        for key, times in sorted(changes.items())
+    ]
+    add_counts(connection, budgets, rows)
+
+
 def ranks(connection: Connection, names: Collection[str], budget: HostBudget) -> dict[str, int]:
     """Count new hosts; return by name how many hosts of its domain were found before each.
 

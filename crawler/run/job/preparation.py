@@ -48,6 +48,7 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.QUEUE_LIMIT,
     HoldReason.DELETED,
 }
+_BUDGETS = frozenset({HoldReason.PATTERN_BUDGET, HoldReason.HOST_BUDGET})
 _MOST_TOLD = 10  # unusable lines of lists, which are reported one by one
 _MANY = 100_000  # URLs; a review of more takes so long that users are told
 
@@ -158,6 +159,8 @@ def prepare(
             _hold(connection, url_filter)
             exclusions.finish(connection, every=True)
         else:
+            if settings.crawl.is_recrawl:  # what has gone left room
+                _release(connection, url_filter, _BUDGETS)
             exclusions.finish(connection, every=settings.crawl.is_recrawl)
 
 

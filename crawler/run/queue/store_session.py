@@ -12,7 +12,7 @@ from canonry.crawler.learn.session import Learned, LearningSession, surviving_le
 from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
-from canonry.storage.records import CachedRobots, redirect_targets
+from canonry.storage.records import CachedRobots, RecordedOutcome, redirect_targets
 from canonry.storage.rows import (
     absences,
     address_rows,
@@ -354,7 +354,7 @@ class StoreSession:
             stored = {} if revisits is None else revisits.stored(connection, outcomes)
             known = self._known(connection, outcomes)
             recorded = self._store.record_in(connection, outcomes, now)
-            again = 0 if known is None else absences.note(connection, recorded, known, now)
+            again = 0 if known is None else self._note(connection, recorded, known, now)
             merged_by = self._store.merged_by(link for o in outcomes for link in o.links)
             self._count(connection)
             learned = Learned()
@@ -374,6 +374,20 @@ class StoreSession:
             )
         admissions = [list(one.admissions) for one in recorded]
         return Recorded(admissions, promoted, merged_by, learned, again + news.queued)
+
+    def _note(
+        self,
+        connection: Connection,
+        recorded: Sequence[RecordedOutcome],
+        known: absences.Known,
+        now: float,
+    ) -> int:
+        """Note which URLs have no page any more, so that limits count what lives."""
+        noted = absences.note(connection, recorded, known, now)
+        if (budgets_of := self._store.budgets_of) is not None:
+            budgets.count(connection, map(budgets_of, noted.left), -1)
+            budgets.count(connection, map(budgets_of, noted.back), 1)
+        return noted.queued
 
     def _known(self, connection: Connection, outcomes: Sequence[Outcome]) -> absences.Known | None:
         """Return what is known of the URLs of outcomes; None in a store without a recrawl."""
