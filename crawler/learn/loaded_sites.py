@@ -159,16 +159,14 @@ class LoadedSites:
         is_whole = self._is_to_load_whole(name)
         if self.connection is not None and (is_whole or self._has_dropped):
             # One that had no room gets its rules back, and its URLs no more.
-            site_records.load(
-                self.connection, name, self._canonicalizer, site, whole=is_whole, began=self._began
-            )
+            site_records.load(self.connection, name, self._canonicalizer, site, whole=is_whole)
         unanswered = self._unanswered.pop(name, {})
         self._number_unanswered -= len(unanswered)
         for identity, url_id in unanswered.items():
             site.found(identity, url_id)
         known = partial(self._first_pages_of, name)
         walls = None if self._pauses is None else Walls(self._pauses, known, self._titles_before)
-        return LoadedSite(site, RequestPolicy(site, self._began), walls)
+        return LoadedSite(site, RequestPolicy(site), walls)
 
     def _is_to_load_whole(self, name: str) -> bool:
         """Return True, once for each site, if the store has URLs that this session has not seen."""

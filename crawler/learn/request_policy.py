@@ -29,15 +29,9 @@ _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
 class RequestPolicy:
     """Chooses the learning requests of one site."""
 
-    def __init__(self, site: LearnedSite, began: float = 0.0) -> None:
-        """Bind the site.
-
-        Args:
-            site: to learn about.
-            began: when this run did; seconds since 1970.
-        """
+    def __init__(self, site: LearnedSite) -> None:
+        """Bind the site."""
         self._site = site
-        self._began = began
         self._chosen: list[str] = []  # tests since the last `to_ask_first`
 
     def questions(self) -> Iterator[str]:
@@ -75,12 +69,12 @@ class RequestPolicy:
     def tests_of_run(self) -> list[int]:
         """Return, once in a run, ids of URLs that rules hold: are they still the same pages?
 
-        A share of them, chosen anew for each run by the time of the run.
+        A share of them, chosen anew for each run: by the time of its beginning.
         """
         held, self._site.held = self._site.held, []
         number = min(len(held), _TESTS, _FEWEST_TESTS + int(_TESTED * len(held)))
         self._site.extra += number
-        return sorted(held, key=lambda url_id: hash((self._began, url_id)))[:number]
+        return sorted(held, key=lambda url_id: hash((self._site.began, url_id)))[:number]
 
     def _of_rule(self, rule: RuleEvidence, most: int) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; of pairs with the most answers first.

@@ -28,7 +28,6 @@ def load(
     site: LearnedSite,
     *,
     whole: bool = True,
-    began: float = 0.0,
 ) -> None:
     """Load a site from the store.
 
@@ -38,15 +37,16 @@ def load(
         canonicalizer: makes identities, without learned rules.
         site: a new one.
         whole: False loads its rules alone, and if there are any, how many of its URLs answered.
-        began: when this run did; answers since then are of the same time as those to come.
     """
+    began = ledger.end_of_last_run(connection)  # answers since are of the same time
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
     rules = rule_rows.of_hosts(connection, sites, RULE_STATES)
     if whole or rules:
         host_urls.index(connection)
         site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
-    if any(rule.state in IN_FORCE for rule in rules):
+    if began and any(rule.state in IN_FORCE for rule in rules):
+        site.began = began
         site.held = classes.held_of(connection, hosts, _MOST_COUNTED)
         site.spared = len(site.held)
     past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []
@@ -56,15 +56,15 @@ def load(
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
         page.is_page = True
-        page.requested += bool(page.answers)
-        site.extra += bool(page.answers)
+        is_repeat = bool(page.answers) and page.is_current
+        page.requested += is_repeat
+        site.extra += is_repeat
         site.pages.add_answer(identity, page, PageAnswer(answer.digest, answer.blocks))
     for past in past_urls:
         if past.state == State.QUEUED:
             site.pages.waits(canonicalizer.identity(past.url))
-    # What it may ask for before its rules spare requests, it has asked for.
-    least = site.settings.requests.base if rules and not whole else 0
-    site.extra = max(least, min(site.extra, site.settings.requests.base))
+    if rules and not whole:
+        site.extra = site.settings.requests.base  # what it may ask for before it spares, it has
     site.pages.unsaved.clear()
     site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]

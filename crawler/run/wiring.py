@@ -9,6 +9,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from sqlalchemy import Connection
+
 from canonry.canon import Canonicalizer
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
@@ -43,7 +45,7 @@ from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.learning_settings import load
-from canonry.storage import Store, StoreError, StoreRewoundError
+from canonry.storage import Store, StoreError, StoreRewoundError, recrawl_report
 from canonry.storage.rows import absences
 from canonry.storage.sql.engine import Writer
 from canonry.storage.sql.sqlite_engine import limit_cache
@@ -199,16 +201,24 @@ async def _crawl(
             raise
         seconds = time.monotonic() - start
         with store.transaction() as connection:
-            if finished and absences.exist(connection):
-                for outage in absences.settle(connection, since):
-                    opened.notify(
-                        f"{outage.host}: {counted(outage.pages, 'known page')} could not be seen, "
-                        "as it answered with something else; kept, and asked again by a recrawl"
-                    )
+            if finished:
+                _close_recrawl(connection, since, opened.notify)
             failed = seed_results.failures(connection, url_ids)
         result = CrawlResult(finished, seconds, run.progress, len(set(url_ids)), failed)
         store.end_job(number, result.job_state, time.time())
         return result
+
+
+def _close_recrawl(connection: Connection, since: float, notify: Callable[[str], None]) -> None:
+    """Close the recrawl of a run, if there is one; report the sites that were out."""
+    if not absences.exist(connection):
+        return
+    _report, outages = recrawl_report.close(connection, since)
+    for outage in outages:
+        notify(
+            f"{outage.host}: {counted(outage.pages, 'known page')} could not be seen, as it "
+            "answered with something else; kept, and asked again by a recrawl"
+        )
 
 
 def _open(

@@ -16,7 +16,17 @@ from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import SAMPLES, URLPair
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, aliases, answers, hosts, pages, pairs, url_rows, urls
+from canonry.storage.sql.schema import (
+    State,
+    aliases,
+    answers,
+    hosts,
+    jobs,
+    pages,
+    pairs,
+    url_rows,
+    urls,
+)
 
 UNKNOWN, SAME, DIFFERENT = range(3)  # verdicts
 CONTENT, OWN_WORD, MINED = range(3)  # sources of verdicts
@@ -176,6 +186,12 @@ def first_pages_of(
         .limit(most)
     )
     return list(connection.scalars(query))
+
+
+def end_of_last_run(connection: Connection) -> float:
+    """Return when a run ended last, in seconds since 1970; 0 if none has: what is since is one."""
+    ended = select(func.max(jobs.c.ended_at)).where(jobs.c.state.in_(("finished", "failed")))
+    return connection.scalar(ended) or 0.0
 
 
 def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[PastURL]:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
 from canonry.canon import redact, redaction
+from canonry.storage import recrawl_report
 from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
@@ -96,8 +97,15 @@ def status(connection: Connection) -> dict[str, Any]:
             if row.reason != NOT_A_PAGE
         ],
         "not_pages": sum(row.count for row in links if row.reason == NOT_A_PAGE),
+        "recrawl": _recrawl(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
+
+
+def _recrawl(connection: Connection) -> dict[str, Any] | None:
+    """Return what the last recrawl has found, with the time when it began as text."""
+    found = recrawl_report.read(connection)
+    return None if found is None else {**found._asdict(), "began": iso(found.began or None)}
 
 
 def _job(connection: Connection, row: RowMapping) -> dict[str, Any]:

@@ -6,7 +6,7 @@ believed to be gone when the next run finds the same. What is gone, or moved for
 more rarely.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     exists,
-    func,
     inspect,
     select,
     text,
@@ -34,7 +33,7 @@ from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.rows.revisit_rows import metadata
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of
-from canonry.storage.sql.schema import State, jobs, urls
+from canonry.storage.sql.schema import State, urls
 from canonry.storage.sql.tables.table_parts import RowId
 from canonry.storage.sql.transitions import StateReason, Transition, state_reason
 
@@ -84,6 +83,14 @@ class Outage(NamedTuple):
 
     host: str
     pages: int  # known ones that are kept
+
+
+class Lost(NamedTuple):
+    """How many pages a run has found to be others, or not there."""
+
+    changed: int
+    gone: int  # an error
+    moved: int  # a redirect
 
 
 class Noted(NamedTuple):
@@ -240,17 +247,19 @@ def give_back(connection: Connection, url_ids: Sequence[int], *, settled: bool =
     return set(kept)
 
 
-def settle(connection: Connection, since: float) -> list[Outage]:
-    """Decide, at the end of a run, what was an outage; return the sites with pages out of sight.
+def settle(connection: Connection, began: float) -> tuple[Lost, list[Outage]]:
+    """Decide, at the end of a run, what was an outage.
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
     was out: once. What it has lost in the next run as well is gone.
 
     Args:
         connection: in a writing transaction, in a store that has the table.
-        since: when the run began; seconds since 1970. What it goes on with counts as its own.
+        began: when the run did, with those that it goes on with; seconds since 1970.
+
+    Returns:
+        What else was lost, and the sites with known pages out of sight.
     """
-    began = connection.scalar(_ENDED.where(jobs.c.started_at < since)) or 0.0
     lost: defaultdict[int, list[int]] = defaultdict(list)
     ends: defaultdict[int, set[int | None]] = defaultdict(set)
     for host_id, url_id, to_id in connection.exec_driver_sql(_LOST).all():
@@ -262,12 +271,14 @@ def settle(connection: Connection, since: float) -> list[Outage]:
         is_all = len(url_ids) >= _FEWEST and _living(connection, host_id, began) <= few
         if is_all and len(ends[host_id]) <= few:
             give_back(connection, url_ids)
+    changed = connection.exec_driver_sql(_CHANGED).scalar_one()
+    states = Counter(connection.exec_driver_sql(_GONE).scalars())
     connection.exec_driver_sql(_PRESENT)
     connection.execute(update(absences).values(settled=1))
-    return [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
+    found = Lost(changed, states[State.FETCHED], states[State.REDIRECTED])
+    return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 
-_ENDED = select(func.max(jobs.c.ended_at)).where(jobs.c.state.in_(("finished", "failed")))
 # URLs without their last good page, of which no run has ended yet, with where they redirect to.
 _LOST = f"""
 SELECT absences.host_id, absences.url_id, led.to_id FROM absences
@@ -278,15 +289,21 @@ LEFT JOIN aliases led ON led.from_id = absences.url_id AND led.kind = 'redirect'
 WHERE absences.settled = 0 AND absences.page IS NOT NULL AND pages.url_id IS NULL
     AND url_rows.state IN ({State.FETCHED:d}, {State.REDIRECTED:d})
 """  # noqa: S608 - our own numbers
+# The states of URLs that a run has found without their page.
+_GONE = f"""
+SELECT state FROM absences JOIN url_rows ON url_rows.id = absences.url_id
+LEFT JOIN pages ON pages.url_id = absences.url_id AND pages.status = {OK:d}
+WHERE settled = 0 AND page IS NOT NULL AND pages.url_id IS NULL
+"""  # noqa: S608 - our own number
 # Pages that were only changed, and those that are there again.
-_PRESENT = f"""
-DELETE FROM absences WHERE url_id IN (
+_HAS_PAGE = f"""
+url_id IN (
     SELECT url_id FROM pages JOIN url_rows ON url_rows.id = url_id
     WHERE status = {OK:d} AND (reason IS NULL OR reason <> '{OUTAGE}')
 )
 """  # noqa: S608 - our own names
-
-
+_CHANGED = f"SELECT count(*) FROM absences WHERE settled = 0 AND runs = 0 AND {_HAS_PAGE}"  # noqa: S608 - ours
+_PRESENT = f"DELETE FROM absences WHERE {_HAS_PAGE}"  # noqa: S608 - ours
 _OUTAGES = f"""
 SELECT hosts.name, count(*) FROM absences
 JOIN url_rows ON url_rows.id = absences.url_id JOIN hosts ON hosts.id = absences.host_id

@@ -300,7 +300,7 @@ def crawl(
         probes = result.progress.probes
         more = f", {counted(probes, 'probe')} (requests for learning alone)" if probes else ""
         render.notify(f"{pages} in {seconds:.1f} s{more}; the store is {without_password(store)}")
-    for sentence in last_words.spoken(result, store_status, settings.crawl.max_pages):
+    for sentence in last_words.spoken(result, store_status, settings.crawl):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
 

@@ -78,6 +78,20 @@ class LittleNewJSON(msgspec.Struct, frozen=True, kw_only=True):
     pattern_share: float  # of their text that was new
 
 
+class RecrawlJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last recrawl has found, in pages unless it says otherwise."""
+
+    began: str | None  # null: no run had ended before
+    new: int  # of URLs that were found in it
+    changed: int
+    unchanged: int
+    gone: int  # answered with an error
+    moved: int  # redirect now
+    unseen: int  # could not be fetched again, and are kept
+    rules_begun: int  # rules that act since then
+    rules_ended: int  # rules that it has revoked, or suspended
+
+
 class StatusJSON(msgspec.Struct, kw_only=True):
     """What a store holds."""
 
@@ -99,6 +113,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     merged: list[MergedJSON]
     refused: list[RefusedLinksJSON]
     not_pages: int  # links that lead to no page, such as mailto:
+    recrawl: RecrawlJSON | None = None  # null: none has ended
     due: int | None  # pages that --recrawl would fetch again; null: there was no such crawl
     unread: dict[str, int]  # pages whose body was not read, by reason
 

@@ -13,6 +13,7 @@ from canonry.crawler.inquiry.remedies import refused_port, sentence_about
 from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
 from canonry.crawler.run.wiring import CrawlResult
+from canonry.crawler.settings.sections import CrawlSettings
 
 _MOST = 10  # seeds that are told one by one
 _ADVICE = MappingProxyType(
@@ -47,13 +48,15 @@ def as_data(seeds: Sequence[FailedSeed]) -> list[FailedSeedJSON]:
     ]
 
 
-def spoken(result: CrawlResult, store_status: Mapping[str, Any], max_pages: int) -> Iterator[str]:
+def spoken(
+    result: CrawlResult, store_status: Mapping[str, Any], crawl: CrawlSettings
+) -> Iterator[str]:
     """Yield the sentences that a crawl ends with.
 
     Args:
         result: of the run.
         store_status: what the store holds now.
-        max_pages: the limit of pages, 0 for none.
+        crawl: the settings of the run.
     """
     for seed in result.failed_seeds[:_MOST]:
         way = "" if seed.leads_to is None else f" leads to {seed.leads_to}, which"
@@ -79,10 +82,25 @@ def spoken(result: CrawlResult, store_status: Mapping[str, Any], max_pages: int)
         )
     elif result.failed_seeds:
         yield "The same command tries such seeds again."
+    if crawl.is_recrawl and store_status["recrawl"]:
+        yield from _of_recrawl(store_status["recrawl"])
     queued = store_status["urls"]["queued"]
-    if queued and 0 < max_pages <= store_status["urls"]["fetched"]:
+    if queued and 0 < crawl.max_pages <= store_status["urls"]["fetched"]:
         verb = "is" if queued == 1 else "are"
-        yield f"Stopped at --max-pages {max_pages:,}; {counted(queued, 'URL')} {verb} queued."
+        yield f"Stopped at --max-pages {crawl.max_pages:,}; {counted(queued, 'URL')} {verb} queued."
+
+
+def _of_recrawl(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a recrawl has found."""
+    kinds = ("new", "changed", "unchanged", "gone", "moved")
+    pages = ", ".join(f"{found[kind]:,} {kind}" for kind in kinds)
+    unseen = f"; {found['unseen']:,} could not be seen, and are kept" if found["unseen"] else ""
+    yield f"Pages since the last run: {pages}{unseen}."
+    if found["rules_begun"] or found["rules_ended"]:
+        yield (
+            f"Learned rules: {found['rules_begun']:,} act since then, {found['rules_ended']:,} do "
+            "no longer; 'canonry rules list' shows them."
+        )
 
 
 def because(seed: FailedSeed) -> str:

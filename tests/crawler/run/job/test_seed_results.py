@@ -193,7 +193,7 @@ def test_each_cause_is_a_sentence_with_what_helps(
         finished=True, seconds=1.0, progress=Progress(), seeds=1, failed_seeds=(seed,)
     )
     found = {"failed": {}, "not_again": {}, "urls": {"queued": 0}}
-    told = "\n".join(last_words.spoken(result, found, 0))
+    told = "\n".join(last_words.spoken(result, found, load(None, {}).crawl))
     assert because in told
     assert advice is None or advice in told
     assert "no seed gave a page" in told
@@ -205,12 +205,13 @@ def test_the_last_words_name_what_is_left() -> None:
         finished=True, seconds=1.0, progress=Progress(), seeds=20, failed_seeds=seeds
     )
     found = {"failed": {"dns": 2, "loop": 1}, "not_again": {}, "urls": {"queued": 7, "fetched": 10}}
-    told = list(last_words.spoken(result, found, 10))
+    told = list(last_words.spoken(result, found, load(None, {"crawl": {"max_pages": 10}}).crawl))
     assert len(told) == 13
     assert told[10] == "canonry: 3 more seeds gave no page"
     assert told[11] == "2 URLs could not be reached (dns); the same command tries them again."
     assert told[12] == "Stopped at --max-pages 10; 7 URLs are queued."
-    assert list(last_words.spoken(result, found, 11)) == told[:12], "it is not what stopped it"
+    limits = load(None, {"crawl": {"max_pages": 11}}).crawl
+    assert list(last_words.spoken(result, found, limits)) == told[:12], "it is not what stopped it"
 
 
 def test_the_command_names_the_flag_and_has_an_exit_code_of_its_own(tmp_path: Path) -> None:

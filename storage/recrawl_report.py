@@ -1,0 +1,81 @@
+"""The report of a recrawl: what has become of the known pages, and what was found. Kept in `meta`.
+
+All workers of a run close it, one after the other; what they find adds up.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from canonry.storage.facts import put_fact, read_facts
+from canonry.storage.http_status import OK
+from canonry.storage.records import WALL
+from canonry.storage.rows import absences
+from canonry.storage.rows.absences import Lost, Outage
+from canonry.storage.sql import counts
+from canonry.storage.sql.schema import jobs, pages, rules, url_rows
+
+_NAME = "recrawl"  # of the row in meta
+_ENDED = select(func.max(jobs.c.ended_at)).where(jobs.c.state.in_(("finished", "failed")))
+
+
+class RecrawlReport(NamedTuple):
+    """What the last recrawl has found, in pages unless it says otherwise."""
+
+    began: float  # seconds since 1970
+    new: int  # of URLs that were found in it
+    changed: int
+    unchanged: int
+    gone: int  # answered with an error
+    moved: int  # redirect now
+    unseen: int  # could not be fetched again, and are kept
+    rules_begun: int  # rules that act since then
+    rules_ended: int  # rules that it has revoked, or suspended
+
+
+def close(connection: Connection, since: float) -> tuple[RecrawlReport, list[Outage]]:
+    """Decide what was an outage, and write the report; return it, and the sites that were out.
+
+    Args:
+        connection: in a writing transaction, in a store in which a recrawl has begun.
+        since: when the run began; seconds since 1970. What it goes on with counts as its own.
+    """
+    began = connection.scalar(_ENDED.where(jobs.c.started_at < since)) or 0.0
+    earlier = read(connection)
+    lost, outages = absences.settle(connection, began)
+    if earlier is not None and earlier.began == began:  # of another worker
+        before = (earlier.changed, earlier.gone, earlier.moved)
+        lost = Lost(*map(sum, zip(lost, before, strict=True)))
+    good = (pages.c.status == OK, pages.c.fetched_at >= began)
+    seen = select(func.count()).select_from(pages).join(url_rows, url_rows.c.id == pages.c.url_id)
+    new = connection.scalar(seen.where(*good, url_rows.c.found_at >= began)) or 0
+    every = connection.scalar(select(func.count()).select_from(pages).where(*good)) or 0
+    unseen = sum(
+        number
+        for state, reason, number in counts.read(connection, "urls")
+        if state == "fetched" and reason not in {"", None, WALL}
+    )
+    entered = select(rules.c.state, func.count()).where(rules.c.entered_at >= began)
+    states: dict[str, int] = dict(
+        connection.execute(entered.group_by(rules.c.state)).tuples().all()
+    )
+    report = RecrawlReport(
+        began,
+        new=new,
+        changed=lost.changed,
+        unchanged=max(0, every - new - lost.changed),
+        gone=lost.gone,
+        moved=lost.moved,
+        unseen=unseen,
+        rules_begun=states.get("active", 0),
+        rules_ended=states.get("revoked", 0) + states.get("suspended", 0),
+    )
+    put_fact(connection, _NAME, msgspec.json.encode(report).decode())
+    return report, outages
+
+
+def read(connection: Connection) -> RecrawlReport | None:
+    """Return the report of the last recrawl; None if none has ended."""
+    value = read_facts(connection).get(_NAME)
+    return None if value is None else RecrawlReport(*msgspec.json.decode(value))
