@@ -40,6 +40,7 @@ help:
 	@echo "make test-frontier   run the tests of the frontier, with an engine in Java if Maven is there"
 	@echo "make test-adapters   test each adapter with the newest and oldest release of its peer"
 	@echo "make test-all        run the fast tests with every Python from 3.11 to 3.14 on this machine"
+	@echo "make simulate        crawl simulated sites night after night: SEEDS=\"0 1000\" NIGHTS=365"
 	@echo "make test-lowest     run the fast tests with the oldest packages that are allowed"
 	@echo "make test-sanitized  run the tests of the C kernels under GCC's sanitizers"
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
@@ -130,6 +131,13 @@ test-lowest:
 test-sanitized: $(READY)
 	$(BIN)/python tests/sanitized.py
 	$(BIN)/python tests/sanitized.py --threads
+
+# A dozen seeds; SEEDS="0 1000" and NIGHTS=365 for more.
+SEEDS := 0 12
+NIGHTS := 3
+
+simulate: $(READY)
+	$(BIN)/python tests/simulation --seeds $(SEEDS) --nights $(NIGHTS)
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)

@@ -57,9 +57,7 @@ def close(connection: Connection, since: float) -> tuple[RecrawlReport, list[Out
         if state == "fetched" and reason not in {"", None, WALL}
     )
     entered = select(rules.c.state, func.count()).where(rules.c.entered_at >= began)
-    states: dict[str, int] = dict(
-        connection.execute(entered.group_by(rules.c.state)).tuples().all()
-    )
+    states: dict[str, int] = dict(map(tuple, connection.execute(entered.group_by(rules.c.state))))
     report = RecrawlReport(
         began,
         new=new,

@@ -4,6 +4,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from simulation.auditor import Auditor, Fault
 from simulation.nights import Faults, Index, live
@@ -90,6 +91,7 @@ def follow(
     folder: Path,
     faults: Callable[[int], Faults] = lambda _night: Faults(),
     tell: Callable[[str], object] | None = None,
+    settings: dict[str, Any] | None = None,
 ) -> list[Fault]:
     """Crawl some sites for some nights, and return what was wrong."""
     store = f"sqlite:///{folder}/store.db"
@@ -99,7 +101,7 @@ def follow(
             tell(f"{site.host}: {len(site.pages)} pages, {site.parameters}, {site.accidents}")
             tell(f"    {site.styles}, {site.slashes}, https from {site.secure}, {site.calendar}")
     for number in range(1, nights + 1):
-        night = live(number, sites, store, seed, faults(number))
+        night = live(number, sites, store, seed, faults(number), settings)
         index.follow()
         wrong = auditor.check(night, index)
         found += wrong

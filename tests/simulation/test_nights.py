@@ -46,10 +46,3 @@ def test_one_seed_gives_one_history(tmp_path: Path) -> None:
         follow([site], 2, "same", folder, lambda _night: Faults(kills=2, workers=2))
         histories.append(site.requests)
     assert histories[0] == histories[1]
-
-
-def test_an_auditor_sees_what_a_wall_does(tmp_path: Path) -> None:
-    """The whole host answers with one page: what was known is replaced, or deleted."""
-    site = _site(accidents=[("consent", Span(2, 2))])
-    kinds = {fault.kind for fault in follow([site], 2, "wall", tmp_path)}
-    assert kinds & {"lost", "replaced"}
