@@ -29,7 +29,7 @@ TESTS ?=
 ROOMS ?= canon
 SAMPLE ?= 200
 
-.PHONY: demo test test-fast test-small test-plain test-frontier test-adapters test-all test-lowest test-sanitized trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-small test-plain test-frontier test-adapters test-all test-lowest test-sanitized simulate trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
