@@ -28,7 +28,7 @@ from canonry.canon.policies import preset
 from canonry.crawler.revisits.change_rates import IntervalLimits
 from canonry.crawler.revisits.revisit_session import RevisitSession
 from canonry.storage import Candidate, Outcome, Page, Queued, State, Store
-from canonry.storage.rows import revisit_rows
+from canonry.storage.recrawls import revisit_rows
 from canonry.storage.sql.schema import urls
 
 _HOUR, _DAY = 3_600.0, 86_400.0

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect,
 
 from canonry.storage.facts import check_schema, check_unserved, read_facts
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
+from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
 from canonry.storage.requests.request_tables import tables as request_tables
-from canonry.storage.rows.revisit_rows import tables as revisit_tables
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine

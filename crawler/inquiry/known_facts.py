@@ -30,7 +30,8 @@ from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import host_urls
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
-from canonry.storage.rows import host_rows, revisit_rows
+from canonry.storage.recrawls import revisit_rows
+from canonry.storage.rows import host_rows
 from canonry.storage.rows.budgets import rank_of
 from canonry.storage.timestamps import iso
 

@@ -13,7 +13,7 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.walls import WallPauses, Walls
 from canonry.crawler.settings.learning_settings import LearningSettings
-from canonry.storage.rows import absences
+from canonry.storage.recrawls import absences
 
 # Approximate memory for all sites, what they are reduced to if they take more, and what each may
 # have however many there are.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from canonry.crawler.revisits.change_rates import RATES, HostHistory, IntervalLimits, interval
 from canonry.crawler.revisits.lastmod_trust import LastmodTrust
 from canonry.crawler.revisits.page_changes import HostPlaces
-from canonry.storage.rows.revisit_rows import RevisitedHost
+from canonry.storage.recrawls.revisit_rows import RevisitedHost
 
 _SECONDS = struct.Struct(f"<{len(RATES)}d")
 

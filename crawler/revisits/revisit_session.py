@@ -24,8 +24,8 @@ from canonry.crawler.revisits.lastmod_trust import PATIENCE, is_moved
 from canonry.crawler.revisits.page_changes import changed_places, folded, folded_bytes
 from canonry.storage.http_status import OK
 from canonry.storage.records import Outcome, RecordedOutcome
-from canonry.storage.rows import revisit_rows
-from canonry.storage.rows.revisit_rows import LIST, PAGE, SEED, Revisited
+from canonry.storage.recrawls import revisit_rows
+from canonry.storage.recrawls.revisit_rows import LIST, PAGE, SEED, Revisited
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.bulk import rows_of
 

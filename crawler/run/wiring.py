@@ -45,8 +45,8 @@ from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.learning_settings import load
-from canonry.storage import Store, StoreError, StoreRewoundError, recrawl_report
-from canonry.storage.rows import absences
+from canonry.storage import Store, StoreError, StoreRewoundError
+from canonry.storage.recrawls import absences, recrawl_report
 from canonry.storage.sql.engine import Writer
 from canonry.storage.sql.sqlite_engine import limit_cache
 

@@ -4,9 +4,9 @@ from sqlalchemy import Column
 from sqlalchemy.dialects import postgresql, sqlite
 
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
+from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
 from canonry.storage.requests.request_tables import tables as request_tables
 from canonry.storage.rows.address_rows import addresses
-from canonry.storage.rows.revisit_rows import tables as revisit_tables
 from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
 _HEAD = """

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 from sqlalchemy import URL, Connection, text
 
 from canonry.storage.frontier.frontier_tables import tables
+from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
 from canonry.storage.requests.request_tables import tables as request_tables
-from canonry.storage.rows.revisit_rows import tables as revisit_tables
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine, read_url
 from canonry.storage.sql.schema import metadata

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Select, case, delete, func, insert, insp
 from canonry.storage.http_status import OK
 from canonry.storage.policy_change import new_keys, worktables
 from canonry.storage.records import ORDINARY, TARGET, Candidate
-from canonry.storage.rows import revisit_rows
+from canonry.storage.recrawls import revisit_rows
 from canonry.storage.rows.urls import columns_of, host_ids
 from canonry.storage.seen.filter_file import distrust_all
 from canonry.storage.sql import counts as counted

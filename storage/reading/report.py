@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
 from canonry.canon import redact, redaction
-from canonry.storage import recrawl_report
 from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
-from canonry.storage.rows import little_new, revisit_rows
+from canonry.storage.recrawls import recrawl_report, revisit_rows
+from canonry.storage.rows import little_new
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming

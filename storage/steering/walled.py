@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
 from canonry.storage.records import WALL
-from canonry.storage.rows import absences, pages
+from canonry.storage.recrawls import absences
+from canonry.storage.rows import pages
 from canonry.storage.rows.requeueing import queue_again, queue_ids_again
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, rows_of

@@ -74,7 +74,7 @@ class Auditor:
                 yield Fault(number, "stale", site.host, f"{row['url']}: {_name(found)}")
             for member in row["members"]:
                 truth = site.resolve(member["url"])
-                if truth is not None and truth != found and not site.is_out:
+                if truth not in {None, found} and not (site.is_out or site.has("swapped")):
                     what = f"{member['url']} ({member['reason']}) with {_name(found)}"
                     yield Fault(number, "merged", site.host, what)
         for resource, count in held.items():

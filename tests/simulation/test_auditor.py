@@ -10,7 +10,8 @@ from simulation.world import NEVER, Parameter, Site, Span
 from canonry.crawler.learn import learned_site
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.session import LearningSession
-from canonry.storage.rows import absences, budgets
+from canonry.storage.recrawls import absences
+from canonry.storage.rows import budgets
 from canonry.storage.steering import walled
 
 pytestmark = pytest.mark.sqlite

@@ -16,7 +16,7 @@ from support.stores import admit_names, hold_a_name, open_store
 from canonry.storage import StoreError, move
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.frontier_tables import create_tables
-from canonry.storage.rows import revisit_rows
+from canonry.storage.recrawls import revisit_rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
 

@@ -28,7 +28,8 @@ from canonry.crawler.settings.sections import CrawlSettings
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.rows import absences, budgets, clock_ahead, requeueing, revisit_rows, urls
+from canonry.storage.recrawls import absences, revisit_rows
+from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json

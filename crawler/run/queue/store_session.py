@@ -13,8 +13,8 @@ from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
 from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
 from canonry.storage.records import CachedRobots, RecordedOutcome, redirect_targets
+from canonry.storage.recrawls import absences
 from canonry.storage.rows import (
-    absences,
     address_rows,
     budgets,
     host_rows,

@@ -11,8 +11,9 @@ from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.revisits.change_rates import IntervalLimits
 from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store
-from canonry.storage.rows import requeueing, revisit_rows
-from canonry.storage.rows.revisit_rows import LIST, SEED, Revisited
+from canonry.storage.recrawls import revisit_rows
+from canonry.storage.recrawls.revisit_rows import LIST, SEED, Revisited
+from canonry.storage.rows import requeueing
 from canonry.storage.sql.schema import urls
 
 pytestmark = pytest.mark.every_database

@@ -15,7 +15,7 @@ from support.sites import run_command
 
 from canonry.crawler.settings import load
 from canonry.storage.reading import report
-from canonry.storage.rows import revisit_rows
+from canonry.storage.recrawls import revisit_rows
 
 DAY = 86_400.0
 HTML = "Content-Type: text/html"

@@ -27,7 +27,8 @@ from canonry.crawler.policy_upgrade import change_policy, foresee_change
 from canonry.storage import Candidate, Hop, Page, State, Store, StoreError
 from canonry.storage.policy_change import Changed
 from canonry.storage.reading import report
-from canonry.storage.rows import leases, revisit_rows
+from canonry.storage.recrawls import revisit_rows
+from canonry.storage.rows import leases
 
 pytestmark = pytest.mark.every_database
 

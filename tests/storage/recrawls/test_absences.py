@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from support.stores import admit, assert_counts_are_right, candidate, open_store, visited
 
-from canonry.storage import Page, State, Store, recrawl_report
+from canonry.storage import Page, State, Store
 from canonry.storage.reading import report
 from canonry.storage.records import Hop, Outcome
-from canonry.storage.rows import absences, requeueing
-from canonry.storage.rows.absences import Noted
+from canonry.storage.recrawls import absences, recrawl_report
+from canonry.storage.recrawls.absences import Noted
+from canonry.storage.rows import requeueing
 from canonry.storage.steering import walled
 
 pytestmark = pytest.mark.every_database

@@ -28,9 +28,9 @@ from sqlalchemy import (
 
 from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.records import Page, RecordedOutcome
+from canonry.storage.recrawls.revisit_rows import metadata
 from canonry.storage.rows import pages
 from canonry.storage.rows.requeueing import queue_ids_again
-from canonry.storage.rows.revisit_rows import metadata
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of
 from canonry.storage.sql.schema import State, urls
@@ -85,7 +85,7 @@ class Outage(NamedTuple):
     pages: int  # known ones that are kept
 
 
-class Lost(NamedTuple):
+class LostPages(NamedTuple):
     """How many pages a run has found to be others, or not there."""
 
     changed: int
@@ -247,7 +247,7 @@ def give_back(connection: Connection, url_ids: Sequence[int], *, settled: bool =
     return set(kept)
 
 
-def settle(connection: Connection, began: float) -> tuple[Lost, list[Outage]]:
+def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage]]:
     """Decide, at the end of a run, what was an outage.
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
@@ -275,7 +275,7 @@ def settle(connection: Connection, began: float) -> tuple[Lost, list[Outage]]:
     states = Counter(connection.exec_driver_sql(_GONE).scalars())
     connection.exec_driver_sql(_PRESENT)
     connection.execute(update(absences).values(settled=1))
-    found = Lost(changed, states[State.FETCHED], states[State.REDIRECTED])
+    found = LostPages(changed, states[State.FETCHED], states[State.REDIRECTED])
     return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 

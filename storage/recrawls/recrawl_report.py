@@ -11,8 +11,8 @@ from sqlalchemy import Connection, func, select
 from canonry.storage.facts import put_fact, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.records import WALL
-from canonry.storage.rows import absences
-from canonry.storage.rows.absences import Lost, Outage
+from canonry.storage.recrawls import absences
+from canonry.storage.recrawls.absences import LostPages, Outage
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs, pages, rules, url_rows
 
@@ -46,7 +46,7 @@ def close(connection: Connection, since: float) -> tuple[RecrawlReport, list[Out
     lost, outages = absences.settle(connection, began)
     if earlier is not None and earlier.began == began:  # of another worker
         before = (earlier.changed, earlier.gone, earlier.moved)
-        lost = Lost(*map(sum, zip(lost, before, strict=True)))
+        lost = LostPages(*map(sum, zip(lost, before, strict=True)))
     good = (pages.c.status == OK, pages.c.fetched_at >= began)
     seen = select(func.count()).select_from(pages).join(url_rows, url_rows.c.id == pages.c.url_id)
     new = connection.scalar(seen.where(*good, url_rows.c.found_at >= began)) or 0

@@ -9,8 +9,8 @@ from support.stores import admit, assert_counts_are_right, lease, open_store, vi
 
 from canonry.storage import Page, State, Store
 from canonry.storage.reading import report
-from canonry.storage.rows import revisit_rows
-from canonry.storage.rows.revisit_rows import LIST, Revisited, RevisitedHost
+from canonry.storage.recrawls import revisit_rows
+from canonry.storage.recrawls.revisit_rows import LIST, Revisited, RevisitedHost
 
 pytestmark = pytest.mark.every_database
 
