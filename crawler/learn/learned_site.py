@@ -327,11 +327,12 @@ class LearnedSite:
         if page is None or other is None:  # it was forgotten
             return False
         is_now = page.is_current and other.is_current
-        if pair in self._past and not is_now:
+        is_gone = page.is_gone or other.is_gone  # now, or as of an earlier run
+        if not is_now and (is_gone or pair in self._past):
             self._await(pair)
             return False
         rules = self._pairs[pair] or self._rules_of(page, other)
-        if page.is_gone or other.is_gone:
+        if is_gone:
             if page.is_page or other.is_page:  # the other one does not redirect
                 self._count(pair, rules, PageComparison(PageVerdict.DIFFERENT), MOST_ANSWERS)
             return True

@@ -14,6 +14,7 @@ from canonry.crawler.learn.text.site_text import SiteText
 _MOST = 20_000  # URLs of a site that are remembered
 _MOST_BYTES = 2_000_000  # of the blocks of a site that are kept
 _BYTES_OF_URL, _BYTES_OF_ANSWER = 1_000, 150  # approximate, without blocks
+_EARLIER = 2  # answers of earlier runs that are kept when a page answers in another one
 PARTNERS = 4  # URLs of one loose form that are kept from its start; as many from its end
 _SIGNED = 8  # most URLs that are kept for one sign of their content
 
@@ -121,9 +122,16 @@ class SitePages:
         return identity in self._queued
 
     def begin_visit(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
-        """Forget the answers of earlier runs, if a page's own text has changed since."""
-        if page.answers and not page.is_current and self._has_changed(page, answer):
-            self._forget_answers(identity, page)
+        """Forget a page's answers of earlier runs if its own text has changed; else the oldest.
+
+        So there is room for what it answers now.
+        """
+        if page.answers and not page.is_current:
+            kept = () if self._has_changed(page, answer) else page.answers[-_EARLIER:]
+            if len(kept) < len(page.answers):
+                self._forget_answers(identity, page)
+                for one in kept:
+                    self._keep(identity, page, one)
         page.is_current = True
 
     def _has_changed(self, page: SitePage, answer: PageAnswer) -> bool:
@@ -143,10 +151,7 @@ class SitePages:
         """Add the answer of a page, and learn which of its text changes by itself."""
         before = page.answers[-1] if page.answers else None
         if len(page.answers) < MOST_ANSWERS:
-            page.answers += (answer,)
-            self._kept[identity] = None
-            self._bytes += _size_of(answer)
-            self.unsaved[identity] = None
+            self._keep(identity, page, answer)
         if answer.encoded is None:
             return
         if before is None:
@@ -161,6 +166,12 @@ class SitePages:
                     signed.append(identity)
         elif before.encoded is not None:
             self._text.add_repeat(before.blocks, answer.blocks)
+
+    def _keep(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
+        page.answers += (answer,)
+        self._kept[identity] = None
+        self._bytes += _size_of(answer)
+        self.unsaved[identity] = None
 
     def partners(self, identity: str) -> list[str]:
         """Return URLs that may be the same page; those that have answered come first."""

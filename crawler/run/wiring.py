@@ -202,20 +202,22 @@ async def _crawl(
         seconds = time.monotonic() - start
         with store.transaction() as connection:
             if finished:
-                _close_recrawl(connection, since, opened.notify)
+                _close_recrawl(connection, opened, since)
             failed = seed_results.failures(connection, url_ids)
         result = CrawlResult(finished, seconds, run.progress, len(set(url_ids)), failed)
         store.end_job(number, result.job_state, time.time())
         return result
 
 
-def _close_recrawl(connection: Connection, since: float, notify: Callable[[str], None]) -> None:
+def _close_recrawl(connection: Connection, opened: _Resources, since: float) -> None:
     """Close the recrawl of a run, if there is one; report the sites that were out."""
     if not absences.exist(connection):
         return
+    if opened.learning is not None:
+        opened.learning.hold_further_names(connection, time.time())
     _report, outages = recrawl_report.close(connection, since)
     for outage in outages:
-        notify(
+        opened.notify(
             f"{outage.host}: {counted(outage.pages, 'known page')} could not be seen, as it "
             "answered with something else; kept, and asked again by a recrawl"
         )

@@ -67,10 +67,11 @@ class Auditor:
         known &= set() if site.seems_gone else living
         for resource in sorted(known - {*held}):
             yield Fault(number, "lost", site.host, _name(resource))
+        out = {*held} if site.is_out else set()  # what cannot be seen may be gone
         for row, found in shown:
             if found is None and site.resolve(row["url"]) is not None:
                 yield Fault(number, "replaced", site.host, row["url"])
-            elif found is not None and found.number in site.pages and found not in living:
+            elif found is not None and found.number in site.pages and found not in living | out:
                 yield Fault(number, "stale", site.host, f"{row['url']}: {_name(found)}")
             for member in row["members"]:
                 truth = site.resolve(member["url"])
