@@ -60,8 +60,10 @@ _WEIGHT_OF_A_LAW = 15
 _FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
 # The fixtures of the servers, by the kinds of databases that tests name.
 _SERVERS = {"postgresql": "server", databases.OLDEST: "oldest_server"}
-# Rooms whose tests of all databases are those of our SQL: they also run on the oldest PostgreSQL.
+# Rooms whose tests of all databases are those of our SQL: they run on the oldest PostgreSQL, where
+# that is installed, and some on the newest, too. All other rooms run on the newest.
 _OF_SQL = ("tests/storage/", "tests/crawler/frontier/")
+_ON_BOTH = "tests/storage/test_store.py"
 _STARTERS = (subprocess, multiprocessing, sites.run_command, sites.start)
 _SIGNALS = frozenset({"kill", "send_signal", "terminate"})
 
@@ -123,9 +125,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests that are marked so on every database, but for those about SQLite alone."""
     marked = metafunc.definition.get_closest_marker
     if marked("every_database"):
-        names = ["sqlite"] if marked("sqlite") else ["sqlite", "postgresql"]
-        if not marked("sqlite") and metafunc.definition.nodeid.startswith(_OF_SQL):
-            names.append(databases.OLDEST)
+        where = metafunc.definition.nodeid
+        names = ["sqlite"]
+        if not marked("sqlite"):
+            has_oldest = where.startswith(_OF_SQL) and databases.OLDEST_PROGRAMS.is_dir()
+            names += [databases.OLDEST] if has_oldest else []
+            names += ["postgresql"] if not has_oldest or where.startswith(_ON_BOTH) else []
         metafunc.parametrize("database", names, indirect=True)
 
 
