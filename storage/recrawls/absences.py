@@ -7,7 +7,7 @@ more rarely.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -203,40 +203,35 @@ def is_due(now: float) -> ColumnElement[bool]:
 def titles_before(connection: Connection, url_ids: Sequence[int]) -> set[str | None]:
     """Return the titles of the pages that URLs had before this run, where they have another now."""
     rows = [Absence(*row) for row in rows_of(connection, _ROWS, url_ids)]
-    return {page.title for row in rows if (page := last_page(row)) is not None}
+    return {last[1].title for row in rows if (last := _last_page(row)) is not None}
 
 
-def last_page(row: Absence) -> Page | None:
-    """Return the last good page of a URL; None if none is known."""
-    return None if row.page is None else _page(msgspec.msgpack.decode(row.page)[1:])
+def _last_page(row: Absence) -> tuple[float, Page] | None:
+    """Return the last good page of a URL, and when it was fetched; None if none is known."""
+    if row.page is None:
+        return None
+    at, *fields = msgspec.msgpack.decode(row.page)
+    return at, _page(fields)
 
 
-def give_back(connection: Connection, url_ids: Sequence[int], *, settled: bool = False) -> set[int]:
-    """Give URLs their last good pages back, and remove those that came in their place.
+def give_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
+    """Give URLs their last good pages back, where these are known.
 
     Args:
         connection: in a writing transaction.
         url_ids: of URLs whose answer was no page of theirs.
-        settled: True if a run has ended since.
 
     Returns:
-        The ids of those that have a page again; the others have none.
+        The ids of those that have it again.
     """
-    rows = {row[0]: Absence(*row) for row in rows_of(connection, _ROWS, url_ids)}
-    kept: dict[int, tuple[float, Page]] = {}
-    for url_id, row in rows.items():
-        if row.page is not None:
-            at, *fields = msgspec.msgpack.decode(row.page)
-            kept[url_id] = at, _page(fields)
-    pages.remove(connection, [url_id for url_id in url_ids if url_id not in kept])
+    rows = [Absence(*row) for row in rows_of(connection, _ROWS, url_ids)]
+    kept = {row.url_id: last for row in rows if (last := _last_page(row)) is not None}
     pages.put_pages(
         connection,
         ((url_id, page) for url_id, (_at, page) in kept.items()),
         0.0,
         at={url_id: at for url_id, (at, _page) in kept.items()},
     )
-    if settled:
-        change_rows(connection, "UPDATE absences SET settled = 1 WHERE url_id", list(kept))
     moved = {
         url_id: Transition(host_id, depth, state_reason(state, reason), _OUT)
         for url_id, host_id, depth, state, reason in rows_of(connection, _STATES, list(kept))
@@ -319,11 +314,6 @@ def _living(connection: Connection, host_id: int, since: float) -> int:
     )
     [(number,)] = rows_of(connection, counted, [host_id])
     return int(number)
-
-
-def forget(connection: Connection, url_ids: Collection[int]) -> None:
-    """Delete the rows of some URLs."""
-    change_rows(connection, _DELETE, list(url_ids))
 
 
 def _page(fields: Sequence[object]) -> Page:

@@ -28,7 +28,8 @@ def hold(connection: Connection, url_ids: Sequence[int]) -> int:
         connection: in the transaction that recorded the answers, or a later one.
         url_ids: of the URLs; those that are queued again stay so.
     """
-    left = [url_id for url_id in url_ids if url_id not in _given_back(connection, url_ids)]
+    back = _given_back(connection, url_ids)
+    left = [url_id for url_id in url_ids if url_id not in back]
     moved = _moved(connection, left, _HELD)
     transitions.move(connection, moved)
     pages.remove(connection, list(moved))
