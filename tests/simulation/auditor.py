@@ -79,7 +79,7 @@ class Auditor:
                     what = f"{member['url']} ({member['reason']}) with {_name(found)}"
                     yield Fault(number, "merged", site.host, what)
         for resource, count in held.items():
-            if count > 1:
+            if count > 1 and not site.is_out:
                 yield Fault(number, "twice", site.host, _name(resource))
         times = sorted(time for time, url in site.requests if not url.endswith("/robots.txt"))
         closest = min((after - before for before, after in pairwise(times)), default=DELAY)
