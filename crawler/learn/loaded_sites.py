@@ -79,6 +79,7 @@ class LoadedSites:
         self._bytes = 0  # the sum of these sizes
         self._met: set[int] = set()  # hashes of the names of sites that were loaded once
         self._whole: set[str] = set()  # sites to be loaded once more: the store knows better
+        self._has_absences: bool | None = None  # None: not known
         self._has_dropped = False  # True: some sites had no room
         # Queued URLs of sites that have not answered, with their ids.
         self._unanswered: dict[str, dict[str, int]] = {}
@@ -159,7 +160,14 @@ class LoadedSites:
         is_whole = self._is_to_load_whole(name)
         if self.connection is not None and (is_whole or self._has_dropped):
             # One that had no room gets its rules back, and its URLs no more.
-            site_records.load(self.connection, name, self._canonicalizer, site, whole=is_whole)
+            site_records.load(
+                self.connection,
+                name,
+                self._canonicalizer,
+                site,
+                whole=is_whole,
+                began=self._began,
+            )
         unanswered = self._unanswered.pop(name, {})
         self._number_unanswered -= len(unanswered)
         for identity, url_id in unanswered.items():
@@ -180,9 +188,11 @@ class LoadedSites:
 
     def _titles_before(self, url_ids: Sequence[int]) -> set[str | None]:
         """Return the titles that pages of URLs had before a recrawl, where these are others now."""
-        if self.connection is None or not absences.exist(self.connection):
+        if self.connection is None:
             return set()
-        return absences.titles_before(self.connection, url_ids)
+        if self._has_absences is None:
+            self._has_absences = absences.exist(self.connection)
+        return absences.titles_before(self.connection, url_ids) if self._has_absences else set()
 
     def _first_pages_of(self, name: str) -> list[str]:
         """Return the URLs of some pages of a site that an earlier run has fetched."""

@@ -210,17 +210,14 @@ class LearningSession(StoredRules):
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
 
-    def hold_further_names(self, connection: Connection, now: float) -> int:
-        """Hold, before a recrawl, fetched URLs whose page is there under the name that rules want.
+    def hold_further_names(self, connection: Connection, now: float) -> None:
+        """Hold fetched URLs whose page is there under the name that rules want.
 
-        They were fetched before the rules acted, or to test them.
+        They were fetched before the rules acted, or to test them. A recrawl begins and ends so.
 
         Args:
             connection: in a writing transaction.
             now: seconds since 1970.
-
-        Returns:
-            How many URLs.
         """
         self._load(connection)
         names = {
@@ -229,9 +226,9 @@ class LearningSession(StoredRules):
             if rule.state == "active"
             for name in self._in_force.hosts_of(connection, rule.rewrite)
         }
-        held = rekeying.hold_fetched(connection, names, self._in_force.change_all, now)
-        pages.remove(connection, held)
-        return len(held)
+        if names:  # else the index of a host's URLs would be made for nothing
+            held = rekeying.hold_fetched(connection, names, self._in_force.change_all, now)
+            pages.remove(connection, held)
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
         """Pass answers to their sites; yield the names of these sites."""

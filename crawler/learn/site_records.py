@@ -1,5 +1,6 @@
 """Load and save a learned site: its rules with their pairs, and the answers of its pages."""
 
+import math
 from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection
@@ -28,6 +29,7 @@ def load(
     site: LearnedSite,
     *,
     whole: bool = True,
+    began: float = math.inf,
 ) -> None:
     """Load a site from the store.
 
@@ -37,21 +39,22 @@ def load(
         canonicalizer: makes identities, without learned rules.
         site: a new one.
         whole: False loads its rules alone, and if there are any, how many of its URLs answered.
+        began: when the workers of this run did; seconds since 1970.
     """
-    began = ledger.end_of_last_run(connection)  # answers since are of the same time
+    since = ledger.end_of_last_run(connection, began)  # answers since are of the same time
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
     rules = rule_rows.of_hosts(connection, sites, RULE_STATES)
     if whole or rules:
         host_urls.index(connection)
         site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
-    if began and any(rule.state in IN_FORCE for rule in rules):
-        site.began = began
+    if since and any(rule.state in IN_FORCE for rule in rules):
+        site.began = since
         site.held = classes.held_of(connection, hosts, _MOST_COUNTED)
         site.spared = len(site.held)
     past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []
     for past in past_urls:
-        _add_url(site, past, canonicalizer, began)
+        _add_url(site, past, canonicalizer, since)
     for answer in ledger.answers_of(connection, hosts) if whole else ():
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
@@ -84,7 +87,7 @@ def first_pages_of(connection: Connection, name: str, until: float) -> list[str]
     return ledger.first_pages_of(connection, hosts, until, _FIRST_PAGES)
 
 
-def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer, began: float) -> None:
+def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer, since: float) -> None:
     """Add a stored URL to a site."""
     identity = canonicalizer.identity(past.url)
     if past.state == State.QUEUED:
@@ -93,7 +96,7 @@ def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer, beg
     page = site.pages.answered(identity, past.url_id)
     page.is_page = past.state == State.FETCHED and past.status == OK
     page.is_gone = past.status in GONE
-    page.is_current = past.asked >= began
+    page.is_current = past.asked >= since
     if past.canonical is not None:
         page.names = canonicalizer.identity(past.canonical)
 

@@ -215,8 +215,7 @@ def _close_recrawl(connection: Connection, opened: _Resources, since: float) -> 
         return
     if opened.learning is not None:
         opened.learning.hold_further_names(connection, time.time())
-    _report, outages = recrawl_report.close(connection, since)
-    for outage in outages:
+    for outage in recrawl_report.close(connection, since):
         opened.notify(
             f"{outage.host}: {counted(outage.pages, 'known page')} could not be seen, as it "
             "answered with something else; kept, and asked again by a recrawl"

@@ -188,10 +188,18 @@ def first_pages_of(
     return list(connection.scalars(query))
 
 
-def end_of_last_run(connection: Connection) -> float:
-    """Return when a run ended last, in seconds since 1970; 0 if none has: what is since is one."""
+def end_of_last_run(connection: Connection, began: float) -> float:
+    """Return when the last run ended that began before this one; what is since belongs to this one.
+
+    Args:
+        connection: of the store.
+        began: when the workers of this run did; seconds since 1970.
+
+    Returns:
+        Seconds since 1970; 0 if no run has ended.
+    """
     ended = select(func.max(jobs.c.ended_at)).where(jobs.c.state.in_(("finished", "failed")))
-    return connection.scalar(ended) or 0.0
+    return connection.scalar(ended.where(jobs.c.started_at < began)) or 0.0
 
 
 def urls_of(connection: Connection, names: Sequence[str], most: int) -> list[PastURL]:

@@ -27,8 +27,8 @@ from sqlalchemy import (
 )
 
 from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.records import Page, RecordedOutcome
-from canonry.storage.recrawls.revisit_rows import metadata
+from canonry.storage.records import Outcome, Page, RecordedOutcome
+from canonry.storage.recrawls.revisit_rows import host_ids_of, metadata
 from canonry.storage.rows import pages
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
@@ -39,9 +39,11 @@ from canonry.storage.sql.transitions import StateReason, Transition, state_reaso
 
 OUTAGE = "outage"  # why a page could not be fetched again
 _OUT: StateReason = (State.FETCHED, OUTAGE)
-RESTS = 3  # runs in a row without a page, after which a URL is asked ever more rarely
+_RESTS = 3  # runs in a row without a page, after which a URL is asked ever more rarely
 _LONGEST = 30 * 86_400.0  # seconds
+_MOST_RUNS = 1_000  # that are counted
 _FEWEST = 5  # pages that have gone at once, for an outage
+_NIGHT = 43_200.0  # seconds: what went in one of this length went together
 _LIVING, _OF = 2, 10  # pages that a site may still have meanwhile: these, and one of so many
 
 absences = Table(
@@ -61,7 +63,6 @@ _ROWS = f"SELECT {_COLUMNS} FROM absences WHERE url_id"  # noqa: S608 - our name
 _PAGE = ", ".join(Page._fields)
 _PAGES = f"SELECT url_id, fetched_at, {_PAGE} FROM pages WHERE status = {OK:d} AND url_id"  # noqa: S608 - ours
 _DELETE = "DELETE FROM absences WHERE url_id"
-_HERE = "SELECT id, host_id FROM url_rows WHERE id"
 _STATES = "SELECT id, host_id, depth, state, reason FROM url_rows WHERE id"
 
 
@@ -139,47 +140,69 @@ def note(
         now: seconds since 1970.
     """
     settled = [one.outcome for one in recorded if not one.late and one.outcome.retry_at is None]
-    hosts = dict(rows_of(connection, _HERE, [outcome.url_id for outcome in settled]))
-    present: list[Absence] = []
-    written: list[Absence] = []
-    left: list[str] = []
-    back: list[str] = []
+    present: list[Outcome] = []  # that were absent
+    others: list[Outcome] = []
     for outcome in settled:
-        url_id, page = outcome.url_id, outcome.page
-        row, before = known.rows.get(url_id), known.pages.get(url_id)
-        is_page = outcome.unchanged or (page is not None and page.status == OK)
-        digest = page.digest if page is not None and page.status == OK else None
-        if is_page and (outcome.unchanged or before is None or before[1].digest == digest):
-            present += [] if row is None else [row]
-            back += [outcome.queued.url] if row is not None and row.is_left else []
-            continue
-        is_absent = outcome.state is State.REDIRECTED or (page and page.status >= FIRST_ERROR)
-        if not (is_page or is_absent):
-            continue  # no answer of its own
-        row = row or Absence(url_id, hosts[url_id], now)
-        if row.page is None and before is not None:
-            row = row._replace(page=msgspec.msgpack.encode((before[0], *before[1])), since=now)
-        if is_absent:
-            for_good = page.status in GONE if page else _is_permanent(outcome.leads[:1])
-            runs = min(row.runs + 1, 1_000)
-            wait = min(now - row.since, _LONGEST) if for_good and runs >= RESTS else 0.0
-            is_left = runs >= RESTS or page is None
-            left += [outcome.queued.url] if for_good and is_left and not row.is_left else []
-            row = row._replace(
-                runs=runs,
-                due=now + wait if wait else 0.0,
-                is_left=int(row.is_left or (for_good and is_left)),
-            )
-        written.append(row)
-    change_rows(connection, _DELETE, [row.url_id for row in (*present, *written)])
-    insert_rows(connection, absences, absences.c.keys(), written)
-    nights = {(row.host_id, row.since) for row in present if row.runs >= RESTS}
+        if _is_as_before(outcome, known.pages.get(outcome.url_id)):
+            present += [outcome] if outcome.url_id in known.rows else []
+        elif _is_page(outcome) or _is_absent(outcome):  # else it has no answer of its own
+            others.append(outcome)
+    new = [outcome.url_id for outcome in others if outcome.url_id not in known.rows]
+    host_ids = host_ids_of(connection, new)
+    before = {one.url_id: Absence(one.url_id, host_ids.get(one.url_id, 0), now) for one in others}
+    before |= known.rows
+    after = [
+        _after(before[outcome.url_id], outcome, known.pages.get(outcome.url_id), now)
+        for outcome in others
+    ]
+    change_rows(connection, _DELETE, [outcome.url_id for outcome in (*present, *others)])
+    insert_rows(connection, absences, absences.c.keys(), after)
+    returned = [(outcome.queued.url, before[outcome.url_id]) for outcome in present]
+    nights = {(row.host_id, row.since) for _url, row in returned if row.runs >= _RESTS}
     queued = sum(_with(connection, host_id, since) for host_id, since in nights)
-    return Noted(queued, tuple(left), tuple(back))
+    left = [
+        outcome.queued.url
+        for outcome, row in zip(others, after, strict=True)
+        if row.is_left and not before[row.url_id].is_left
+    ]
+    return Noted(queued, tuple(left), tuple(url for url, row in returned if row.is_left))
 
 
-def _is_permanent(leads: Sequence[object]) -> bool:
-    return any(getattr(hop, "status", 0) in PERMANENT_REDIRECTS for hop in leads)
+def _is_page(outcome: Outcome) -> bool:
+    return outcome.unchanged or (outcome.page is not None and outcome.page.status == OK)
+
+
+def _is_absent(outcome: Outcome) -> bool:
+    is_error = outcome.page is not None and outcome.page.status >= FIRST_ERROR
+    return outcome.state is State.REDIRECTED or is_error
+
+
+def _is_as_before(outcome: Outcome, before: tuple[float, Page] | None) -> bool:
+    """Return True if a URL has the page that it had, or one for the first time."""
+    if outcome.page is None or outcome.page.status != OK:
+        return outcome.unchanged
+    return outcome.unchanged or before is None or before[1].digest == outcome.page.digest
+
+
+def _after(
+    row: Absence, outcome: Outcome, before: tuple[float, Page] | None, now: float
+) -> Absence:
+    """Return the row of a URL after a visit that did not find the page that it had."""
+    if row.page is None and before is not None:
+        row = row._replace(page=msgspec.msgpack.encode((before[0], *before[1])), since=now)
+    if not _is_absent(outcome):
+        return row
+    runs = min(row.runs + 1, _MOST_RUNS)
+    page, leads = outcome.page, outcome.leads[:1]
+    is_gone = page is not None and page.status in GONE
+    is_moved = page is None and any(hop.status in PERMANENT_REDIRECTS for hop in leads)
+    rests = (is_moved or is_gone) and runs >= _RESTS
+    wait = min(now - row.since, _LONGEST) if rests else 0.0
+    return row._replace(
+        runs=runs,
+        due=now + wait if wait else 0.0,
+        is_left=int(row.is_left or rests or is_moved),
+    )
 
 
 def _with(connection: Connection, host_id: int, since: float) -> int:
@@ -189,9 +212,6 @@ def _with(connection: Connection, host_id: int, since: float) -> int:
     found = list(connection.scalars(select(absences.c.url_id).where(*rested)))
     connection.execute(update(absences).where(*rested).values(due=0.0))
     return queue_ids_again(connection, found, urls.c.state != State.QUEUED)
-
-
-_NIGHT = 43_200.0  # seconds
 
 
 def is_due(now: float) -> ColumnElement[bool]:
@@ -255,19 +275,20 @@ def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage
     Returns:
         What else was lost, and the sites with known pages out of sight.
     """
-    lost: defaultdict[int, list[int]] = defaultdict(list)
+    lost: defaultdict[int, dict[int, int]] = defaultdict(dict)  # by host and URL, its state
     ends: defaultdict[int, set[int | None]] = defaultdict(set)
-    for host_id, url_id, to_id in connection.exec_driver_sql(_LOST).all():
-        if url_id not in lost[host_id]:
-            lost[host_id].append(url_id)
+    for host_id, url_id, state, to_id in connection.exec_driver_sql(_LOST).all():
+        lost[host_id][url_id] = state
         ends[host_id].add(to_id)
-    for host_id, url_ids in lost.items():
-        few = _LIVING + len(url_ids) // _OF
-        is_all = len(url_ids) >= _FEWEST and _living(connection, host_id, began) <= few
+    states: Counter[int] = Counter()
+    for host_id, by_url in lost.items():
+        few = _LIVING + len(by_url) // _OF
+        is_all = len(by_url) >= _FEWEST and _living(connection, host_id, began) <= few
         if is_all and len(ends[host_id]) <= few:
-            give_back(connection, url_ids)
+            give_back(connection, list(by_url))
+        else:
+            states.update(by_url.values())
     changed = connection.exec_driver_sql(_CHANGED).scalar_one()
-    states = Counter(connection.exec_driver_sql(_GONE).scalars())
     connection.exec_driver_sql(_PRESENT)
     connection.execute(update(absences).values(settled=1))
     found = LostPages(changed, states[State.FETCHED], states[State.REDIRECTED])
@@ -276,7 +297,7 @@ def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage
 
 # URLs without their last good page, of which no run has ended yet, with where they redirect to.
 _LOST = f"""
-SELECT absences.host_id, absences.url_id, led.to_id FROM absences
+SELECT absences.host_id, absences.url_id, url_rows.state, led.to_id FROM absences
 JOIN url_rows ON url_rows.id = absences.url_id
 LEFT JOIN pages ON pages.url_id = absences.url_id AND pages.status = {OK:d}
 LEFT JOIN aliases led ON led.from_id = absences.url_id AND led.kind = 'redirect'
@@ -284,12 +305,6 @@ LEFT JOIN aliases led ON led.from_id = absences.url_id AND led.kind = 'redirect'
 WHERE absences.settled = 0 AND absences.page IS NOT NULL AND pages.url_id IS NULL
     AND url_rows.state IN ({State.FETCHED:d}, {State.REDIRECTED:d})
 """  # noqa: S608 - our own numbers
-# The states of URLs that a run has found without their page.
-_GONE = f"""
-SELECT state FROM absences JOIN url_rows ON url_rows.id = absences.url_id
-LEFT JOIN pages ON pages.url_id = absences.url_id AND pages.status = {OK:d}
-WHERE settled = 0 AND page IS NOT NULL AND pages.url_id IS NULL
-"""  # noqa: S608 - our own number
 # Pages that were only changed, and those that are there again.
 _HAS_PAGE = f"""
 url_id IN (
@@ -307,7 +322,7 @@ WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' GROUP BY hosts.name ORDE
 
 
 def _living(connection: Connection, host_id: int, since: float) -> int:
-    """Return how many pages of a host were fetched in a run, counting up to a few more."""
+    """Return how many pages of a host were fetched in a run."""
     counted = (
         f"SELECT count(*) FROM url_rows JOIN pages ON pages.url_id = url_rows.id "  # noqa: S608 - ours
         f"WHERE pages.status = {OK:d} AND pages.fetched_at >= {since!r} AND host_id"

@@ -10,14 +10,14 @@ from sqlalchemy import Connection, func, select
 
 from canonry.storage.facts import put_fact, read_facts
 from canonry.storage.http_status import OK
+from canonry.storage.learned import ledger
 from canonry.storage.records import WALL
 from canonry.storage.recrawls import absences
 from canonry.storage.recrawls.absences import LostPages, Outage
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import jobs, pages, rules, url_rows
+from canonry.storage.sql.schema import pages, rules, url_rows
 
 _NAME = "recrawl"  # of the row in meta
-_ENDED = select(func.max(jobs.c.ended_at)).where(jobs.c.state.in_(("finished", "failed")))
 
 
 class RecrawlReport(NamedTuple):
@@ -34,14 +34,14 @@ class RecrawlReport(NamedTuple):
     rules_ended: int  # rules that it has revoked, or suspended
 
 
-def close(connection: Connection, since: float) -> tuple[RecrawlReport, list[Outage]]:
-    """Decide what was an outage, and write the report; return it, and the sites that were out.
+def close(connection: Connection, since: float) -> list[Outage]:
+    """Decide what was an outage, and write the report; return the sites that were out.
 
     Args:
         connection: in a writing transaction, in a store in which a recrawl has begun.
         since: when the run began; seconds since 1970. What it goes on with counts as its own.
     """
-    began = connection.scalar(_ENDED.where(jobs.c.started_at < since)) or 0.0
+    began = ledger.end_of_last_run(connection, since)
     earlier = read(connection)
     lost, outages = absences.settle(connection, began)
     if earlier is not None and earlier.began == began:  # of another worker
@@ -70,7 +70,7 @@ def close(connection: Connection, since: float) -> tuple[RecrawlReport, list[Out
         rules_ended=states.get("revoked", 0) + states.get("suspended", 0),
     )
     put_fact(connection, _NAME, msgspec.json.encode(report).decode())
-    return report, outages
+    return outages
 
 
 def read(connection: Connection) -> RecrawlReport | None:

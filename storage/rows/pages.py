@@ -15,7 +15,6 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import aliases, pages
 from canonry.storage.sql.tables.figure_tables import merges, refusals
 
-NO_TIMES: Mapping[int, float] = MappingProxyType({})
 _CONFIRM = Prepared(
     update(pages).where(pages.c.url_id == bindparam("page")).values(fetched_at=bindparam("now"))
 )
@@ -25,7 +24,7 @@ def put_pages(
     connection: Connection,
     answers: Iterable[tuple[int, Page]],
     now: float,
-    at: Mapping[int, float] = NO_TIMES,
+    at: Mapping[int, float] = MappingProxyType({}),
 ) -> None:
     """Write the pages of URLs; a later page of a URL replaces an earlier one.
 

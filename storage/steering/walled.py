@@ -38,7 +38,9 @@ def hold(connection: Connection, url_ids: Sequence[int]) -> int:
 
 def _given_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
     """Give those of some URLs their last good pages back that had one before a recrawl."""
-    return absences.give_back(connection, url_ids) if absences.exist(connection) else set()
+    if not url_ids or not absences.exist(connection):
+        return set()
+    return absences.give_back(connection, url_ids)
 
 
 def keep(connection: Connection, url_id: int) -> None:

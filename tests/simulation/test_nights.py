@@ -5,18 +5,13 @@ from pathlib import Path
 import pytest
 from simulation.history import follow
 from simulation.nights import Faults
-from simulation.world import Parameter, Site, Span
+from simulation.world import ALWAYS, Parameter, Span, quiet_site
 
 pytestmark = pytest.mark.sqlite
-_ALWAYS = Span(0, 10_000)
-
-
-def _site(**more: object) -> Site:
-    return Site("site.example", "text", dict.fromkeys(range(1, 21), _ALWAYS), **more)  # type: ignore[arg-type]
 
 
 def test_a_quiet_site_is_in_the_index_each_night(tmp_path: Path) -> None:
-    site = _site(edits={3: [2], 4: [2, 3]})
+    site = quiet_site(20, edits={3: [2], 4: [2, 3]})
     site.pages |= {21: Span(2, 10_000), 22: Span(0, 1)}
     told: list[str] = []
     assert follow([site], 3, "quiet", tmp_path, tell=told.append) == []
@@ -29,7 +24,7 @@ def test_a_quiet_site_is_in_the_index_each_night(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_kills_and_cut_connections_lose_nothing(tmp_path: Path, workers: int) -> None:
-    site = _site(parameters=[Parameter("ref", ("a", "b"), _ALWAYS, Span(1, 0))])
+    site = quiet_site(20, parameters=[Parameter("ref", ("a", "b"), ALWAYS, Span(1, 0))])
     faults = Faults(kills=4, cut_share=0.05, workers=workers)
     told: list[str] = []
     found = follow([site], 3, "kills", tmp_path, lambda _night: faults, told.append)
@@ -40,7 +35,9 @@ def test_kills_and_cut_connections_lose_nothing(tmp_path: Path, workers: int) ->
 def test_one_seed_gives_one_history(tmp_path: Path) -> None:
     histories = []
     for number in (1, 2):
-        site = _site(parameters=[Parameter("ref", ("a", "b"), _ALWAYS, Span(1, 0))], tokens=True)
+        site = quiet_site(
+            20, parameters=[Parameter("ref", ("a", "b"), ALWAYS, Span(1, 0))], tokens=True
+        )
         folder = tmp_path / str(number)
         folder.mkdir()
         follow([site], 2, "same", folder, lambda _night: Faults(kills=2, workers=2))

@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 from simulation.history import follow
-from simulation.world import NEVER, Accident, Parameter, Site, Span
+from simulation.world import ALWAYS, NEVER, Accident, Parameter, Site, Span, quiet_site
 
 pytestmark = pytest.mark.sqlite
-_ALWAYS = Span(0, 10_000)
 _PAGES = 40
-
-
-def _site(**more: object) -> Site:
-    pages = dict.fromkeys(range(1, _PAGES + 1), _ALWAYS)
-    return Site("site.example", "text", pages, **more)  # type: ignore[arg-type]
 
 
 def _requests(
@@ -28,15 +22,17 @@ def _requests(
 
 
 def test_a_parameter_that_begins_to_select_is_believed_the_same_night(tmp_path: Path) -> None:
-    lang = Parameter("lang", ("en", "de"), _ALWAYS, selects=Span(4, 10_000))
-    found = _requests(_site(parameters=[lang]), 6, tmp_path)
+    lang = Parameter("lang", ("en", "de"), ALWAYS, selects=Span(4, 10_000))
+    found = _requests(quiet_site(_PAGES, parameters=[lang]), 6, tmp_path)
     assert max(found[1:3]) <= 1.3 * _PAGES, "a rule acts, and what was fetched twice no more is"
     assert found[-1] <= 2.2 * _PAGES
 
 
 @pytest.mark.parametrize("tokens", [False, True])
 def test_pages_that_change_leave_a_rule_as_it_is(tmp_path: Path, tokens: bool) -> None:
-    site = _site(parameters=[Parameter("ref", ("a", "b", "c"), _ALWAYS, NEVER)], tokens=tokens)
+    site = quiet_site(
+        _PAGES, parameters=[Parameter("ref", ("a", "b", "c"), ALWAYS, NEVER)], tokens=tokens
+    )
     chance = random.Random(5)
     site.edits = {number: sorted(chance.sample(range(2, 7), 2)) for number in site.pages}
     found = _requests(site, 6, tmp_path)
@@ -48,28 +44,28 @@ def test_pages_that_change_leave_a_rule_as_it_is(tmp_path: Path, tokens: bool) -
     ["error page", "consent", "log-in", "gone", "to home", "unavailable", "robots closed"],
 )
 def test_one_bad_night_costs_one_night(tmp_path: Path, accident: Accident) -> None:
-    site = _site(accidents=[(accident, Span(3, 3))])
+    site = quiet_site(_PAGES, accidents=[(accident, Span(3, 3))])
     found = _requests(site, 5, tmp_path)
     assert found[3] <= found[1] + 1
 
 
 def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path) -> None:
-    _requests(_site(accidents=[("consent", Span(2, 5))]), 6, tmp_path)
+    _requests(quiet_site(_PAGES, accidents=[("consent", Span(2, 5))]), 6, tmp_path)
 
 
 def test_a_limit_of_a_host_counts_what_lives(tmp_path: Path) -> None:
-    site = _site()
+    site = quiet_site(_PAGES)
     site.pages |= {n: Span(n - 40, n - 40) for n in range(41, 60)}
     _requests(site, 11, tmp_path, {"traps": {"max_per_host": 47}})
 
 
 def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:
-    site = _site()
+    site = quiet_site(_PAGES)
     site.pages |= {n: Span(0, 2) for n in range(41, 81)}
     assert _requests(site, 7, tmp_path)[3:] == [82, 82, 42, 42]
 
 
 def test_names_that_redirect_for_good_are_asked_ever_more_rarely(tmp_path: Path) -> None:
-    site = _site(styles=[(0, "item"), (3, "docs")])
+    site = quiet_site(_PAGES, styles=[(0, "item"), (3, "docs")])
     found = _requests(site, 9, tmp_path)
     assert min(found[6:]) <= 1.3 * _PAGES

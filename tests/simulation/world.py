@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from aiohttp import web
@@ -50,6 +50,7 @@ class Span(NamedTuple):
 
 
 NEVER = Span(1, 0)
+ALWAYS = Span(0, 10_000)
 
 
 class Parameter(NamedTuple):
@@ -274,3 +275,8 @@ class Site:
         data = body.encode()
         self.shown[blake2b(data, digest_size=16).digest()] = shown
         return web.Response(body=data, content_type="text/html")
+
+
+def quiet_site(pages: int, **more: Any) -> Site:  # noqa: ANN401 - as a site takes them
+    """Return a site whose pages live always; all else is as given."""
+    return Site("site.example", "text", dict.fromkeys(range(1, pages + 1), ALWAYS), **more)

@@ -60,7 +60,7 @@ def night(store: Store, day: int, answers: Answers | None = None) -> tuple[list[
             record(store, [outcome_of(url_id, answer)], now)
         asked += queued
     with store.transaction() as connection:
-        _report, outages = recrawl_report.close(connection, now - 10)
+        outages = recrawl_report.close(connection, now - 10)
     store.end_job(job, "finished", now + 10)
     return asked, [one.host for one in outages]
 
