@@ -13,6 +13,7 @@ import heapq
 import random
 import socket
 import sys
+import threading
 import time
 import uuid
 import warnings
@@ -20,6 +21,8 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import pytest
@@ -101,6 +104,7 @@ class Machine(asyncio.SelectorEventLoop):
     def _kill(self, number: int) -> None:
         """End a process as SIGKILL does: what its database has committed is there, and no more."""
         self._dead.add(number)
+        self._keep()
         for connection in self._databases.pop(number, []):
             with suppress(Exception):
                 connection.close()
@@ -108,7 +112,7 @@ class Machine(asyncio.SelectorEventLoop):
             end.drop()
         for handle in [*self._ready, *self._scheduled]:  # type: ignore[attr-defined]
             if handle._context.get(_process, 0) == number:
-                handle.cancel()
+                handle._cancelled = True  # and keeps what it would have run
         if not self._killed[number].done():
             self._killed[number].set_result(None)
 
@@ -130,7 +134,7 @@ class Machine(asyncio.SelectorEventLoop):
             number = handle._context.get(_process, 0)
             self._spend(self._left, number)
             if number in self._dead:
-                handle.cancel()
+                handle._cancelled = True
         timers: list[Any] = self._scheduled  # type: ignore[attr-defined]
         while timers and timers[0]._cancelled:
             heapq.heappop(timers)._scheduled = False
@@ -199,7 +203,7 @@ class Machine(asyncio.SelectorEventLoop):
             warnings.simplefilter("ignore")
             patch.setattr(time, "time", lambda: self.began + self.now)
             patch.setattr(time, "monotonic", lambda: self.now)
-            patch.setattr(time, "sleep", _sleep)
+            patch.setattr(time, "sleep", partial(_sleep, threading.get_ident(), time.sleep))
             patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=self.random.getrandbits(128)))
             patch.setattr(random, "random", self.random.random)
             patch.setattr(lease_owners, "os", _System(self))
@@ -209,20 +213,21 @@ class Machine(asyncio.SelectorEventLoop):
                 asyncio.set_event_loop(self)
                 yield
             finally:
-                for number in [*self._databases]:
-                    self._kill(number)
-                self._forget()
+                self._keep()
+                self._ready.clear()  # type: ignore[attr-defined]
+                self._scheduled.clear()  # type: ignore[attr-defined]
+                for connection in chain(*self._databases.values()):
+                    with suppress(Exception):
+                        connection.close()
                 event.remove(Engine, "connect", self._connected)
                 event.remove(Engine, "begin", self._begin)
                 asyncio.set_event_loop(None)
                 self.close()
 
-    def _forget(self) -> None:
-        """Leave alone for ever what killed processes were at: a coroutine that ends does more."""
+    def _keep(self) -> None:
+        """Keep for ever what processes are at: a coroutine that is let go runs on to its end."""
         left = (asyncio.all_tasks(self), [*self._ready], [*self._scheduled], self._ends)  # type: ignore[attr-defined]
         ctypes.pythonapi.Py_IncRef(ctypes.py_object((left, self._killed)))
-        self._ready.clear()  # type: ignore[attr-defined]
-        self._scheduled.clear()  # type: ignore[attr-defined]
 
     def _connected(self, connection: Any, record: Any) -> None:  # noqa: ANN401 - DBAPI has no type
         number = record.info["process"] = _process.get()
@@ -249,8 +254,11 @@ class _System:
             raise ProcessLookupError
 
 
-def _sleep(_seconds: float) -> None:
-    raise RuntimeError("a process sleeps, and all others with it")
+def _sleep(thread: int, sleep: Callable[[float], None], seconds: float) -> None:
+    """Sleep in another thread, which is none of the machine's."""
+    if threading.get_ident() == thread:
+        raise RuntimeError("a process sleeps, and all others with it")
+    sleep(seconds)
 
 
 class Transport(asyncio.Transport):
