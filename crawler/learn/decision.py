@@ -59,6 +59,8 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
             before = rule.state
             rule.state = _next_state(site, rule)
             if rule.state != before:
+                if rule.state == "revoked":
+                    site.clear_suspects(rule.rewrite)
                 yield rule, before
 
 

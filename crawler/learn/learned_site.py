@@ -225,6 +225,15 @@ class LearnedSite:
             for pair in {pair for pairs in self._open.values() for pair in pairs}:
                 self._judge(pair)
 
+    def clear_suspects(self, revoked: Rewrite) -> None:
+        """Let pairs that differ by a revoked rule prove nothing against others."""
+        for rule in self.rules.values():
+            for pair, judged in list(rule.pairs.items()) if rule.state == "suspended" else ():
+                pages = [self.pages.get(identity) for identity in pair]
+                if judged.verdict is PageVerdict.DIFFERENT and (page := pages[0]) and pages[1]:
+                    if revoked in rules_between(page.parts, pages[1].parts):
+                        rule.put(pair, judged._replace(verdict=PageVerdict.UNKNOWN))
+
     def rule(self, rewrite: Rewrite) -> RuleEvidence:
         """Return the evidence for a rule; a new one takes what content says about its opposite."""
         rule = self.rules.get(rewrite)
@@ -379,13 +388,20 @@ class LearnedSite:
         """Count a pair for the rules that make its URLs equal.
 
         If both are the same page, all rules hold. If not, one of them is wrong: the pair counts
-        against the one with the least evidence.
+        against the one with the least evidence. Of several in force it does not tell which: none of
+        them acts until other pairs do.
         """
         is_same = comparison.verdict is PageVerdict.SAME
         counted = JudgedPair(self._class_of(pair, rules), comparison.verdict, CONTENT, answers)
+        blamed = self._both_ways(rules) if is_same else self._to_decide(rules)
         if is_same:
             self._note_separator(pair, counted)
-        for rule in self._both_ways(rules) if is_same else self._to_decide(rules):
+        elif comparison.verdict is PageVerdict.DIFFERENT and len(rules) > 1:
+            suspects = [rule for rule in self._both_ways(rules) if rule.state in IN_FORCE]
+            if len(suspects) > 1:
+                blamed = iter(suspects)
+                counted = counted._replace(answers=min(answers, MOST_ANSWERS - 1))  # not final
+        for rule in blamed:
             rule.put(pair, counted, comparison.share)
 
     def _note_separator(self, pair: URLPair, judged: JudgedPair) -> None:

@@ -55,10 +55,11 @@ def load(
     past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []
     for past in past_urls:
         _add_url(site, past, canonicalizer, since)
+    moved = {past.url_id for past in past_urls if past.state == State.REDIRECTED}
     for answer in ledger.answers_of(connection, hosts) if whole else ():
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
-        page.is_page = True
+        page.is_page = not page.is_gone and answer.url_id not in moved
         is_repeat = bool(page.answers) and page.is_current
         page.requested += is_repeat
         site.extra += is_repeat
