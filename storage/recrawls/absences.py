@@ -266,7 +266,7 @@ def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage
     """Decide, at the end of a run, what was an outage.
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
-    was out: once. What it has lost in the next run as well is gone.
+    was out: once. What it has lost in the next run as well, half a day later, is gone.
 
     Args:
         connection: in a writing transaction, in a store that has the table.
@@ -277,7 +277,7 @@ def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage
     """
     lost: defaultdict[int, dict[int, int]] = defaultdict(dict)  # by host and URL, its state
     ends: defaultdict[int, set[int | None]] = defaultdict(set)
-    for host_id, url_id, state, to_id in connection.exec_driver_sql(_LOST).all():
+    for host_id, url_id, state, to_id in connection.execute(_LOST, {"since": began - _NIGHT}):
         lost[host_id][url_id] = state
         ends[host_id].add(to_id)
     states: Counter[int] = Counter()
@@ -295,16 +295,18 @@ def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage
     return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 
-# URLs without their last good page, of which no run has ended yet, with where they redirect to.
-_LOST = f"""
+# URLs without their last good page, of which no run of a night has ended yet, with where they
+# redirect to.
+_LOST = text(f"""
 SELECT absences.host_id, absences.url_id, url_rows.state, led.to_id FROM absences
 JOIN url_rows ON url_rows.id = absences.url_id
 LEFT JOIN pages ON pages.url_id = absences.url_id AND pages.status = {OK:d}
 LEFT JOIN aliases led ON led.from_id = absences.url_id AND led.kind = 'redirect'
     AND led.last_seen >= absences.since AND url_rows.state = {State.REDIRECTED:d}
-WHERE absences.settled = 0 AND absences.page IS NOT NULL AND pages.url_id IS NULL
+WHERE (absences.settled = 0 OR absences.since >= :since)
+    AND absences.page IS NOT NULL AND pages.url_id IS NULL
     AND url_rows.state IN ({State.FETCHED:d}, {State.REDIRECTED:d})
-"""  # noqa: S608 - our own numbers
+""")  # noqa: S608 - our own numbers
 # Pages that were only changed, and those that are there again.
 _HAS_PAGE = f"""
 url_id IN (

@@ -78,7 +78,9 @@ class Auditor:
                 if truth not in {None, found} and not (site.is_out or site.has("swapped")):
                     what = f"{member['url']} ({member['reason']}) with {_name(found)}"
                     yield Fault(number, "merged", site.host, what)
-        for resource, count in held.items():
+        # No rule says which values of a parameter select the same, if others of it do not.
+        names = Counter((site.selectors(row["url"]), f) for row, f in shown if f is not None)
+        for (_, resource), count in names.items():
             if count > 1 and not site.is_out:
                 yield Fault(number, "twice", site.host, _name(resource))
         times = sorted(time for time, url in site.requests if not url.endswith("/robots.txt"))

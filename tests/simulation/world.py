@@ -153,6 +153,11 @@ class Site:
             variant = one.values[-1] if chosen else variant
         return Resource(number, variant)
 
+    def selectors(self, url: str) -> frozenset[tuple[str, str]]:
+        """Return what a URL gives to the parameters that select something tonight."""
+        names = {one.name for one in self.parameters if self.night in one.selects}
+        return frozenset(pair for pair in parse_qsl(urlsplit(url).query) if pair[0] in names)
+
     def resolve(self, url: str) -> Resource | None:
         """Return what a URL leads to tonight."""
         for _hop in range(5):
