@@ -26,6 +26,8 @@ from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 WITH_VALUES = _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 
+_REST = 7 * 86_400.0  # seconds that a revoked rule stays so, whatever its pages are by then
+
 _Pairs: TypeAlias = dict[URLPair, JudgedPair]
 _Groups: TypeAlias = dict[Rewrite, _Pairs]  # pairs, by the rule for their group
 
@@ -73,7 +75,9 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
             return "revoked"
         return "suspended" if counts.different > counts.refuted else "active"
     unknown = counts.undecidable if site.text.varies else counts.unknown
-    if rule.state == "revoked" or counts.different or unknown > most_unknown(counts, settings):
+    if rule.state == "revoked" and site.began - rule.entered_at < _REST:
+        return rule.state
+    if counts.different or unknown > most_unknown(counts, settings):
         return rule.state
     against = site.rules.get(opposite(rule.rewrite))
     if unconfirmed(counts, settings) or is_outdone(rule, against):

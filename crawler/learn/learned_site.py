@@ -85,7 +85,7 @@ class LearnedSite:
         self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
-        self._past: set[URLPair] = set()  # pairs of rules in force, not judged in this run
+        self._past: set[URLPair] = set()  # pairs of decided rules, not judged in this run
         self._changes = 0
         self._moving: list[Rewrite] = []
         self._noted: set[str] = set()
@@ -123,7 +123,7 @@ class LearnedSite:
     def restore(self, rules: Iterable[RuleEvidence]) -> None:
         """Restore rules with their pairs; the pages have to be loaded before.
 
-        Pairs that more answers may change are judged again. Those of rules in force are, as soon as
+        Pairs that more answers may change are judged again. Those of decided rules are, as soon as
         both of their URLs have answered in this run: a rule is about now.
         """
         for rule in rules:
@@ -133,7 +133,7 @@ class LearnedSite:
             for pair, judged in rule.pairs.items():
                 self._pairs.setdefault(pair, ())
                 self._sizes[judged.key] = self._sizes.get(judged.key, 0) + 1
-                if rule.state in IN_FORCE and all(identity in self.pages for identity in pair):
+                if rule.state != "candidate" and all(identity in self.pages for identity in pair):
                     self._past.add(pair)
                     self._await(pair)
         for rule in list(self.rules.values()):

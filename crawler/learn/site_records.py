@@ -48,8 +48,8 @@ def load(
     if whole or rules:
         host_urls.index(connection)
         site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
+    site.began = since
     if since and any(rule.state in IN_FORCE for rule in rules):
-        site.began = since
         site.held = classes.held_of(connection, hosts, _MOST_COUNTED)
         site.spared = len(site.held)
     past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []

@@ -30,6 +30,7 @@ from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIREC
 from canonry.storage.records import Outcome, Page, RecordedOutcome
 from canonry.storage.recrawls.revisit_rows import host_ids_of, metadata
 from canonry.storage.rows import pages
+from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of
@@ -262,32 +263,39 @@ def give_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
     return set(kept)
 
 
-def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage]]:
+def settle(connection: Connection, began: float, since: float) -> tuple[LostPages, list[Outage]]:
     """Decide, at the end of a run, what was an outage.
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
-    was out: once. What it has lost in the next run as well, half a day later, is gone.
+    was out: once. What it has lost in the next run as well, half a day later, is gone. A page that
+    redirects to what could not be asked is not gone either, for as long.
 
     Args:
         connection: in a writing transaction, in a store that has the table.
-        began: when the run did, with those that it goes on with; seconds since 1970.
+        began: when what the run goes on with did; seconds since 1970.
+        since: when the run began itself.
 
     Returns:
         What else was lost, and the sites with known pages out of sight.
     """
-    lost: defaultdict[int, dict[int, int]] = defaultdict(dict)  # by host and URL, its state
-    ends: defaultdict[int, set[int | None]] = defaultdict(set)
-    for host_id, url_id, state, to_id in connection.execute(_LOST, {"since": began - _NIGHT}):
-        lost[host_id][url_id] = state
-        ends[host_id].add(to_id)
+    lost: defaultdict[int, set[int]] = defaultdict(set)  # URLs, by host
+    rows = connection.execute(_LOST).all()
+    moved = [url_id for _, url_id, state, *_ in rows if state == State.REDIRECTED]
+    ends = {chain.first.url_id: chain.last for chain in chains(connection, moved)}
+    unasked = {url_id for url_id, end in ends.items() if end.state in _UNASKED}
+    give_back(connection, list(unasked))
+    for host_id, url_id, _state, settled, absent in rows:
+        if url_id not in unasked and (not settled or absent >= since - _NIGHT):
+            lost[host_id].add(url_id)
     states: Counter[int] = Counter()
-    for host_id, by_url in lost.items():
-        few = _LIVING + len(by_url) // _OF
-        is_all = len(by_url) >= _FEWEST and _living(connection, host_id, began) <= few
-        if is_all and len(ends[host_id]) <= few:
-            give_back(connection, list(by_url))
+    for host_id, url_ids in lost.items():
+        few = _LIVING + len(url_ids) // _OF
+        to = {ends[url_id].url_id if url_id in ends else None for url_id in url_ids}
+        is_all = len(url_ids) >= _FEWEST and _living(connection, host_id, began) <= few
+        if is_all and len(to) <= few:
+            give_back(connection, list(url_ids))
         else:
-            states.update(by_url.values())
+            states.update(State.REDIRECTED if one in ends else State.FETCHED for one in url_ids)
     changed = connection.exec_driver_sql(_CHANGED).scalar_one()
     connection.exec_driver_sql(_PRESENT)
     connection.execute(update(absences).values(settled=1))
@@ -295,16 +303,13 @@ def settle(connection: Connection, began: float) -> tuple[LostPages, list[Outage
     return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 
-# URLs without their last good page, of which no run of a night has ended yet, with where they
-# redirect to.
+_UNASKED = {State.QUEUED, State.FAILED}
+# URLs without their last good page.
 _LOST = text(f"""
-SELECT absences.host_id, absences.url_id, url_rows.state, led.to_id FROM absences
+SELECT absences.host_id, absences.url_id, url_rows.state, settled, since FROM absences
 JOIN url_rows ON url_rows.id = absences.url_id
 LEFT JOIN pages ON pages.url_id = absences.url_id AND pages.status = {OK:d}
-LEFT JOIN aliases led ON led.from_id = absences.url_id AND led.kind = 'redirect'
-    AND led.last_seen >= absences.since AND url_rows.state = {State.REDIRECTED:d}
-WHERE (absences.settled = 0 OR absences.since >= :since)
-    AND absences.page IS NOT NULL AND pages.url_id IS NULL
+WHERE absences.page IS NOT NULL AND pages.url_id IS NULL
     AND url_rows.state IN ({State.FETCHED:d}, {State.REDIRECTED:d})
 """)  # noqa: S608 - our own numbers
 # Pages that were only changed, and those that are there again.

@@ -43,7 +43,7 @@ def close(connection: Connection, since: float) -> list[Outage]:
     """
     began = ledger.end_of_last_run(connection, since)
     earlier = read(connection)
-    lost, outages = absences.settle(connection, began)
+    lost, outages = absences.settle(connection, began, since)
     if earlier is not None and earlier.began == began:  # of another worker
         before = (earlier.changed, earlier.gone, earlier.moved)
         lost = LostPages(*map(sum, zip(lost, before, strict=True)))

@@ -28,6 +28,12 @@ def test_a_parameter_that_begins_to_select_is_believed_the_same_night(tmp_path: 
     assert found[-1] <= 2.2 * _PAGES
 
 
+def test_a_parameter_that_selected_for_some_nights_is_believed_again(tmp_path: Path) -> None:
+    lang = Parameter("lang", ("en", "de"), ALWAYS, selects=Span(3, 5))
+    found = _requests(quiet_site(_PAGES, parameters=[lang]), 14, tmp_path)
+    assert found[-1] <= 1.3 * _PAGES
+
+
 @pytest.mark.parametrize("tokens", [False, True])
 def test_pages_that_change_leave_a_rule_as_it_is(tmp_path: Path, tokens: bool) -> None:
     site = quiet_site(
