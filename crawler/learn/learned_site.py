@@ -229,10 +229,10 @@ class LearnedSite:
         """Let pairs that differ by a revoked rule prove nothing against others."""
         for rule in self.rules.values():
             for pair, judged in list(rule.pairs.items()) if rule.state == "suspended" else ():
-                pages = [self.pages.get(identity) for identity in pair]
-                if judged.verdict is PageVerdict.DIFFERENT and (page := pages[0]) and pages[1]:
-                    if revoked in rules_between(page.parts, pages[1].parts):
-                        rule.put(pair, judged._replace(verdict=PageVerdict.UNKNOWN))
+                one, other = map(self.pages.get, pair)
+                is_joint = one and other and revoked in rules_between(one.parts, other.parts)
+                if judged.verdict is PageVerdict.DIFFERENT and is_joint:
+                    rule.put(pair, judged._replace(verdict=PageVerdict.UNKNOWN))
 
     def rule(self, rewrite: Rewrite) -> RuleEvidence:
         """Return the evidence for a rule; a new one takes what content says about its opposite."""

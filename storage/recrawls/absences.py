@@ -267,8 +267,9 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     """Decide, at the end of a run, what was an outage.
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
-    was out: once. What it has lost in the next run as well, half a day later, is gone. A page that
-    redirects to what could not be asked is not gone either, for as long.
+    was out: once. So was one that a wall has blocked. What a site has lost in the next run as
+    well, half a day later, is gone. A page that redirects to what could not be asked is not gone
+    either, for as long.
 
     Args:
         connection: in a writing transaction, in a store that has the table.
@@ -278,6 +279,7 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     Returns:
         What else was lost, and the sites with known pages out of sight.
     """
+    give_back(connection, connection.exec_driver_sql(_BEHIND_WALLS).scalars().all())
     lost: defaultdict[int, set[int]] = defaultdict(set)  # URLs, by host
     rows = connection.execute(_LOST).all()
     moved = [url_id for _, url_id, state, *_ in rows if state == State.REDIRECTED]
@@ -303,6 +305,11 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 
+# What has changed on hosts that a wall has blocked until the next run: another worker met it first.
+_BEHIND_WALLS = """
+SELECT url_id FROM absences JOIN hosts ON hosts.id = host_id
+WHERE blocked = 2 AND settled = 0 AND page IS NOT NULL
+"""
 _UNASKED = {State.QUEUED, State.FAILED}
 # URLs without their last good page.
 _LOST = text(f"""
