@@ -26,7 +26,7 @@ from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 WITH_VALUES = _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 
-_REST = 7 * 86_400.0  # seconds that a revoked rule stays so, whatever its pages are by then
+_REST = 7 * 86_400.0  # seconds for which a revoked rule stays so, whatever its pages become
 
 _Pairs: TypeAlias = dict[URLPair, JudgedPair]
 _Groups: TypeAlias = dict[Rewrite, _Pairs]  # pairs, by the rule for their group
@@ -74,9 +74,12 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
         if counts.refuted > most_wrong(counts, settings):
             return "revoked"
         return "suspended" if counts.different > counts.refuted else "active"
+    if rule.state == "revoked":
+        if not rule.is_mended or site.began - rule.entered_at < _REST:
+            return "revoked"
+        rule.accept_mended()
+        rule.state, counts = "candidate", rule.tally
     unknown = counts.undecidable if site.text.varies else counts.unknown
-    if rule.state == "revoked" and site.began - rule.entered_at < _REST:
-        return rule.state
     if counts.different or unknown > most_unknown(counts, settings):
         return rule.state
     against = site.rules.get(opposite(rule.rewrite))

@@ -157,6 +157,7 @@ class RuleEvidence:
     given: ClassTally = _NONE  # evidence without pairs, of rules that were imported
     first_seen: float = 0.0  # seconds since 1970; 0: not stored yet
     entered_at: float = 0.0  # when it entered its state
+    _mended: dict[URLPair, JudgedPair] = field(default_factory=dict)
     _counted: PairTally = field(default_factory=PairTally)
 
     @property
@@ -185,6 +186,19 @@ class RuleEvidence:
         names = self.tally.names / NAMES_FOR_A_CLASS
         return self.tally.same + (names if self.is_widespread else min(names, self.tally.same))
 
+    @property
+    def is_mended(self) -> bool:
+        """True for a revoked rule if all pairs that differed are the same in this run."""
+        differ = (pair.verdict is PageVerdict.DIFFERENT for pair in self.pairs.values())
+        return bool(self._mended) and len(self._mended) == sum(differ)
+
+    def accept_mended(self) -> None:
+        """Take the pairs that differed for the same."""
+        for urls, pair in self._mended.items():
+            self.restore(urls, pair)
+            self.unsaved.add(urls)
+        self._mended.clear()
+
     def put(self, urls: URLPair, pair: JudgedPair, share: float = 1.0) -> None:
         """Store the verdict on a pair, in place of its previous one.
 
@@ -196,6 +210,7 @@ class RuleEvidence:
             share: how much differs of the stable text that is the two pages' own.
         """
         before = self.pairs.get(urls)
+        self._mended.pop(urls, None)
         is_different = pair.verdict is PageVerdict.DIFFERENT
         is_word = before is not None and before.own_word and not pair.own_word
         if before == pair or (is_word and not (is_different and share >= _REFUTES)):
@@ -206,6 +221,11 @@ class RuleEvidence:
         if len(self.fresh) < _MOST_FRESH:
             self.fresh[urls] = pair
         if is_full and self.has_lost:
+            return
+        if self.state == "revoked" and before and before.verdict is PageVerdict.DIFFERENT:
+            if pair.verdict is PageVerdict.SAME:  # until then, it stays what the rule ended for
+                self._mended[urls] = pair
+                self.is_undecided = True
             return
         self.restore(urls, pair)
         self.is_undecided = True

@@ -221,6 +221,17 @@ def is_due(now: float) -> ColumnElement[bool]:
     return ~exists(select(text("1")).select_from(absences).where(*rests))
 
 
+def number_left(connection: Connection) -> int:
+    """Return how many URLs answer with an error for so many runs that limits do not count them."""
+    return int(connection.exec_driver_sql(_LEFT).scalar_one())
+
+
+_LEFT = f"""
+SELECT count(*) FROM absences JOIN url_rows ON url_rows.id = url_id
+WHERE is_left = 1 AND state = {State.FETCHED:d} AND reason IS NULL
+"""  # noqa: S608 - our own number
+
+
 def titles_before(connection: Connection, url_ids: Sequence[int]) -> set[str | None]:
     """Return the titles of the pages that URLs had before this run, where they have another now."""
     rows = [Absence(*row) for row in rows_of(connection, _ROWS, url_ids)]

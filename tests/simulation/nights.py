@@ -102,14 +102,13 @@ def live(
 
     machine.answer = answer
     machine.is_up = lambda host: host in hosts and not hosts[host].has("down")
-    given = load(
-        None,
-        {
-            "crawl": {"recrawl_after": "20h", "delay": DELAY, "contact": "mailto:a@b.example"},
-            "fetch": {"allow_private": True, "retry_wait": 5.0, "timeout": 30.0},
-            **(settings or {}),
-        },
-    )
+    usual: dict[str, dict[str, Any]] = {
+        "crawl": {"recrawl_after": "20h", "delay": DELAY, "contact": "mailto:a@b.example"},
+        "fetch": {"allow_private": True, "retry_wait": 5.0, "timeout": 30.0},
+    }
+    for section, values in (settings or {}).items():
+        usual[section] = usual.get(section, {}) | values
+    given = load(None, usual)
     said: list[str] = []
 
     async def one() -> CrawlResult:

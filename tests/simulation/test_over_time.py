@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from simulation.history import follow
+from simulation.nights import Faults
 from simulation.world import ALWAYS, NEVER, Accident, Parameter, Site, Span, quiet_site
 
 pytestmark = pytest.mark.sqlite
@@ -13,11 +14,15 @@ _PAGES = 40
 
 
 def _requests(
-    site: Site, nights: int, folder: Path, settings: dict[str, Any] | None = None
+    site: Site,
+    nights: int,
+    folder: Path,
+    settings: dict[str, Any] | None = None,
+    faults: Faults | None = None,
 ) -> list[int]:
     """Return how many requests each night took; there is no fault in any."""
-    told: list[str] = []
-    assert follow([site], nights, "nights", folder, tell=told.append, settings=settings) == []
+    told, each = list[str](), faults or Faults()
+    assert follow([site], nights, "nights", folder, lambda _n: each, told.append, settings) == []
     return [int(line.split(": ")[1].split(" ")[0]) for line in told if line.startswith("night")]
 
 
@@ -32,6 +37,23 @@ def test_a_parameter_that_selected_for_some_nights_is_believed_again(tmp_path: P
     lang = Parameter("lang", ("en", "de"), ALWAYS, selects=Span(3, 5))
     found = _requests(quiet_site(_PAGES, parameters=[lang]), 14, tmp_path)
     assert found[-1] <= 1.3 * _PAGES
+
+
+def test_of_two_rules_that_a_pair_refutes_the_true_one_goes_on(tmp_path: Path) -> None:
+    ref = Parameter("ref", ("a", "b", "c"), ALWAYS, selects=Span(2, 10_000))
+    found = _requests(
+        quiet_site(_PAGES, parameters=[ref, Parameter("sid", (), ALWAYS, NEVER)]), 3, tmp_path
+    )
+    assert max(found[1:]) <= 4.5 * _PAGES, "three names of a page, and some tests"
+
+
+def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
+    site = quiet_site(_PAGES, accidents=[("log-in", Span(2, 2))], secure=2)
+    _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))
+
+
+def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
+    _requests(quiet_site(_PAGES, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
 
 
 @pytest.mark.parametrize("tokens", [False, True])
@@ -59,10 +81,11 @@ def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path) -> None
     _requests(quiet_site(_PAGES, accidents=[("consent", Span(2, 5))]), 6, tmp_path)
 
 
-def test_a_limit_of_a_host_counts_what_lives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", [{"traps": {"max_per_host": 47}}, {"crawl": {"max_pages": 47}}])
+def test_a_limit_counts_what_lives(tmp_path: Path, limit: dict[str, dict[str, int]]) -> None:
     site = quiet_site(_PAGES)
     site.pages |= {n: Span(n - 40, n - 40) for n in range(41, 60)}
-    _requests(site, 11, tmp_path, {"traps": {"max_per_host": 47}})
+    _requests(site, 11, tmp_path, limit)
 
 
 def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ class StoreSession:
         self._has_absences: bool | None = None  # None: not known
         self._has_addresses = False  # True: their table is there
         self.queued = 0  # queued URLs in the store, as of the last call
-        self.fetched = 0  # pages in the store; both include those of other workers
+        self.fetched = 0  # pages in the store that live; both include those of other workers
         self.learning_seconds = 0.0  # of CPU time
         self.learning_failed = 0  # 1 once it was switched off
 
@@ -415,3 +415,5 @@ class StoreSession:
                 )
         self.queued = leases.pending(connection)
         self.fetched = leases.fetched(connection)
+        if self._has_absences:
+            self.fetched -= absences.number_left(connection)

@@ -92,3 +92,29 @@ def test_a_part_of_a_rule_that_has_lost_still_learns_that_it_is_wrong(state: Rul
         assert urls not in whole.pairs
     assert (part, "active") in [*decide(site)]
     assert part.state == "revoked"
+
+
+@pytest.mark.parametrize(
+    ("differed", "mended", "days", "state"),
+    [
+        (2, 2, 8, "active"),
+        (2, 2, 6, "revoked"),
+        (2, 1, 8, "revoked"),
+        (0, 0, 8, "revoked"),  # a person revoked it
+    ],
+)
+def test_a_revoked_rule_comes_back_once_nothing_differs_for_which_it_ended(
+    differed: int, mended: int, days: int, state: RuleState
+) -> None:
+    site = LearnedSite()
+    site.rules[REF] = rule = RuleEvidence(REF, "revoked", entered_at=1e9)
+    pairs = [pair_of(f"http://h.example/{n}", f"http://h.example/{n}?ref=1") for n in range(90)]
+    for n, urls in enumerate(pairs):
+        rule.restore(urls, JudgedPair(urls[0], DIFFERENT if n < differed else SAME))
+        site.found(f"http://h.example/more-{n}?ref=1", n + 1)
+    site.began = 1e9 + days * 86_400
+    for urls in pairs[:mended]:
+        rule.put(urls, JudgedPair(urls[0], SAME))
+    rule.put(pairs[-1], JudgedPair(pairs[-1][0], SAME, answers=2))
+    list(decide(site))
+    assert rule.state == state
