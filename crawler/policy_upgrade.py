@@ -10,14 +10,14 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import Canonicalizer, Policy, PolicyError
 from canonry.canon.pipeline import merging_rules
-from canonry.crawler import named_policies, opening
+from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.run.job.lease_owners import has_ended, is_alive_here
 from canonry.storage import StoreError
-from canonry.storage.facts import check_unserved, recorded_policy
+from canonry.storage.facts import check_unserved, read_facts
 from canonry.storage.learned import rekeying, rule_rows
 from canonry.storage.learned.classes import LEARNED, release
 from canonry.storage.policy_change import (
@@ -28,7 +28,7 @@ from canonry.storage.policy_change import (
     change,
     forecast,
 )
-from canonry.storage.sql.engine import without_password
+from canonry.storage.reading import report
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
 
 _Progress = Callable[[int, int], None]
@@ -40,17 +40,8 @@ def made_under(store: str) -> str:
     Raises:
         StoreError: if there is no store that can be read.
     """
-    found = recorded_policy(store)
-    if found is None:
-        raise StoreError(f"store {without_password(store)}: there is no store that can be read")
-    return found
-
-
-def newer_than(made: str) -> str:
-    """Return the current version of a preset, given an older one; "" if there is none."""
-    with suppress(StoreError, PolicyError):
-        return named_policies.newer_version(opening.policy_of_label(made, None))
-    return ""
+    with report.reading(store) as connection:
+        return read_facts(connection)["policy"]
 
 
 def change_policy(

@@ -149,28 +149,13 @@ def check_schema(facts: dict[str, str]) -> None:
     Raises:
         StoreError: if its schema is not the current one.
     """
-    schema = schema_of(facts)
-    if schema < VERSION:
-        raise StoreError(
-            f"it has schema {schema}, and this program reads schema {VERSION}; "
-            "upgrade it: canonry upgrade --store URL"
-        )
-    if schema > VERSION:
-        raise StoreError(
-            f"it has schema {schema}, and this program reads schema {VERSION}; "
-            "use the program that made it, or another --store"
-        )
-
-
-def schema_of(facts: dict[str, str]) -> int:
-    """Return the number of a store's schema.
-
-    Raises:
-        StoreError: if it is no number.
-    """
     if not facts["schema"].isdecimal():
         raise StoreError("its table 'meta' is damaged: the schema is no number; restore a copy")
-    return int(facts["schema"])
+    if int(facts["schema"]) != VERSION:
+        raise StoreError(
+            f"it has schema {facts['schema']}, and this program reads schema {VERSION}; "
+            "use the program that made it, or another --store"
+        )
 
 
 def read_facts(connection: Connection) -> dict[str, str]:

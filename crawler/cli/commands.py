@@ -82,7 +82,7 @@ COMMANDS = {
     "status": Listed("store.store_commands", "Show what a store holds"),
     "upgrade": Listed(
         "store.store_commands",
-        "Upgrade a store that an earlier version of Canonry made, or change its policy",
+        "Change the policy of a store",
     ),
     "why": Listed(
         "store.why_command",

@@ -98,7 +98,7 @@ def kind_counts(connection: Connection) -> KindCounts:
 def examples(connection: Connection, sets: Sequence[str], most: int) -> list[MergedLink]:
     """Return links that some sets of rules merged, the latest first.
 
-    For a set without a kept example, as in an upgraded store, its first link stands in.
+    For a set without a kept example, its first link stands in.
 
     Args:
         connection: to a store.

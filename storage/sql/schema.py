@@ -30,7 +30,7 @@ from sqlalchemy.sql.ddl import CreateView
 from canonry.storage.sql.tables import figure_tables
 from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
 
-VERSION = 13  # increase it with every change; CONTRIBUTING has the steps
+VERSION = 1  # that of the first release; a change after it increases it
 
 
 class State(IntEnum):

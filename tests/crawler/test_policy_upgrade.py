@@ -66,7 +66,6 @@ def test_a_store_goes_on_under_its_version_until_it_is_upgraded(copy: Path, tmp_
     done = canonry(copy, tmp_path, "canon", *store, "--policy", "web@2", _URLS[0])
     assert "its keys were made under policy web@1, not web@2; give --policy web@1" in done.stderr
     assert "canonry upgrade --policy web@2 --store" in done.stderr
-    assert "web@2" in canonry(copy, tmp_path, "upgrade", *store).stderr
     words = ("upgrade", "--policy", "web", *store)
     found = json.loads(canonry(copy, tmp_path, *words, "--dry-run", "--json").stdout)
     assert (found["from"], found["to"]) == ("web/1", "web/2")

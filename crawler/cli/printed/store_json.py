@@ -138,13 +138,6 @@ class CrawlJSON(StatusJSON, kw_only=True):
     run: Progress
 
 
-class SchemaChangeJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """An upgrade of a store's schema."""
-
-    before: int
-    after: int
-
-
 class ExampleJSON(msgspec.Struct, frozen=True, kw_only=True):
     """Two URLs that would become one, or two."""
 
@@ -162,9 +155,8 @@ class MovedJSON(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpgradeJSON(msgspec.Struct, frozen=True, kw_only=True, rename={"made": "from"}):
-    """What an upgrade did, or would do."""
+    """What a change of a store's policy did, or would do."""
 
-    schema: SchemaChangeJSON | None = None  # null: with --dry-run, none is changed
     made: str  # the policy before: name/version
     to: str  # the policy now
     urls: int | None = None  # before; null: no key was changed

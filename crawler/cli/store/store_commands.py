@@ -9,12 +9,7 @@ from canonry.canon.policies import versioned_name
 from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.store_json import (
-    SchemaChangeJSON,
-    StatusJSON,
-    UpgradeJSON,
-    program,
-)
+from canonry.crawler.cli.printed.store_json import StatusJSON, UpgradeJSON, program
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.named_policies import find_policy
@@ -24,8 +19,6 @@ from canonry.crawler.run.job import lease_owners
 from canonry.crawler.settings import SettingsError
 from canonry.storage.facts import read_facts
 from canonry.storage.reading import report
-from canonry.storage.sql.engine import without_password
-from canonry.storage.sql.schema import VERSION
 
 
 @described("canonry status --store crawl.db", "canonry status --json")
@@ -52,45 +45,28 @@ def status(store: str, *, as_json: bool) -> int:
 
 
 @described(
-    "canonry upgrade --store crawl.db",
-    "canonry upgrade --store crawl.db --policy web --dry-run",
+    "canonry upgrade --store crawl.db --policy search --dry-run",
+    "canonry upgrade --store crawl.db --policy search",
 )
 @store_option
 @click.option(
     "--policy",
     metavar="NAME|FILE",
-    help="Also change the keys to this policy: a preset (its current version), or a TOML file.",
+    required=True,
+    help="Change the keys to this policy: a preset, or a TOML file.",
 )
-@click.option(
-    "--dry-run", is_flag=True, help="With --policy: count what would change, and change nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Count what would change, and change nothing.")
 @json_option
 @with_exit_code
-def upgrade(store: str, policy: str | None, *, dry_run: bool, as_json: bool) -> int:
-    """Upgrade a store that an earlier version of Canonry made, or change its policy.
+def upgrade(store: str, policy: str, *, dry_run: bool, as_json: bool) -> int:
+    """Change the policy of a store.
 
-    Without --policy, it loses no data and changes no keys. With --policy, URLs that are one under
-    the new policy are merged; pages, classes, learned rules and the queue stay right. If the
-    process is killed, the store is as it was, and the same command goes on from there. Stop all
-    crawls that use the store first.
+    URLs that are one under the new policy are merged; pages, classes, learned rules and the queue
+    stay right. If the process is killed, the store is as it was, and the same command goes on from
+    there. Stop all crawls that use the store first.
     """
-    if dry_run and policy is None:
-        raise SettingsError("--dry-run needs --policy: an upgrade alone changes no keys")
-    schema = None if dry_run else _upgrade_schema(store, also_policy=policy is not None)
-    old_label = policy_upgrade.made_under(store)
-    if policy is None:
-        if as_json:
-            print_json(UpgradeJSON(schema=schema, made=old_label, to=old_label))
-        if newer := policy_upgrade.newer_than(old_label):
-            name = newer.partition("@")[0]
-            render.notify(
-                f"its keys are of policy {versioned_name(old_label)}; to change them to {newer}: "
-                f"canonry upgrade --policy {name} --store {without_password(store)}"
-            )
-        return 0
-    _change_policy(
-        store, policy, UpgradeJSON(schema=schema, made=old_label, to="", dry_run=dry_run), as_json
-    )
+    begun = UpgradeJSON(made=policy_upgrade.made_under(store), to="", dry_run=dry_run)
+    _change_policy(store, policy, begun, as_json)
     return 0
 
 
@@ -134,18 +110,3 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
         f"{change.merged:,} were merged with others; "
         f"{counted(change.split, 'target')} became URLs of their own"
     )
-
-
-def _upgrade_schema(store: str, *, also_policy: bool) -> SchemaChangeJSON:
-    """Upgrade the schema of a store, say what was done, and return it."""
-    from canonry.storage import migrations  # noqa: PLC0415 - loads Alembic
-
-    before = migrations.upgrade(store, render.notify)
-    change = SchemaChangeJSON(before=before, after=VERSION)
-    if before == VERSION and also_policy:
-        return change
-    if before == VERSION:
-        render.notify(f"the store has schema {VERSION} already; nothing was changed")
-    else:
-        render.notify(f"schema {before} is now schema {VERSION}")
-    return change

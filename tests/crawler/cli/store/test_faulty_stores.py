@@ -17,7 +17,7 @@ from support.servers import Answer, ok
 from canonry.crawler.cli.commands import main
 from canonry.storage import StoreError
 from canonry.storage.reading import report
-from canonry.storage.sql.schema import VERSION, metadata
+from canonry.storage.sql.schema import metadata
 
 READERS = (
     "status",
@@ -36,7 +36,7 @@ READERS = (
 WRITERS = (
     "rules revoke 0123456789",
     "rules reinstate 0123456789",
-    "upgrade",
+    "upgrade --policy search",
     "rules import rules.json",
     "dedup urls.txt -o keep.txt",
     f"crawl {SEED}",
@@ -250,13 +250,6 @@ def test_a_store_of_somebody_else(store: Path, change: str, said: str) -> None:
     for command in (*READERS, *WRITERS):
         refused(command, said)
         assert "canonry: store sqlite:///store.db: " in run(command).stderr
-
-
-def test_an_upgrade_of_todays_store_changes_nothing(store: Path) -> None:
-    done = run("upgrade")
-    assert done.exit_code == 0
-    assert done.stderr == f"the store has schema {VERSION} already; nothing was changed\n"
-    assert store.exists()
 
 
 def test_an_empty_file_is_not_read(store: Path) -> None:

@@ -37,7 +37,7 @@ try:
     main(sys.argv[1:])
 except SystemExit as ended:
     assert not ended.code
-slow = ("numpy", "sqlalchemy.dialects.postgresql", "pyarrow", "alembic")
+slow = ("numpy", "sqlalchemy.dialects.postgresql", "pyarrow")
 print(*("loaded " + name for name in slow if name in sys.modules))
 """
 
