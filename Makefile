@@ -201,6 +201,7 @@ docs: $(READY)
 docs-site: $(READY)
 	$(if $(LOCKED),,$(BIN)/$(INSTALL) --group docs)
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/site-doctrees . build/site
+	$(BIN)/python docs/generate.py --schemas build/site/docs/reference/schemas
 	@echo "build/site/index.html"
 
 screenshots: $(READY)

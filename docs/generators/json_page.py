@@ -101,9 +101,9 @@ def json_page() -> str:
         "It prints one JSON document on standard output: an object, or for a list an array;",
         "`canon` prints an object on each line. After an error that ends the command, there is",
         "none: look at the [exit code](exit-codes.md) first. Find your command in the table below;",
-        "its schema describes each field. `make docs` makes this page, and the schemas below",
-        "`schemas/`, from `crawler/cli/printed/`. Programs may rely on them as",
-        "[compatibility](compatibility.md#the-command) says.",
+        "its type describes each field. `make docs` makes this page from `crawler/cli/printed/`,",
+        "and `make docs-site` a JSON Schema for each command, beside it in `schemas/`. They are",
+        "promised as [compatibility](compatibility.md#the-command) says.",
         "",
         "- Times are texts in UTC, with milliseconds (RFC 3339): `2026-11-22T04:08:45.963Z`. What",
         "  is not known, or has never happened, is `null`. Durations are numbers of seconds.",
@@ -115,8 +115,8 @@ def json_page() -> str:
         "`migrate`, `rules mine` and `rules convert` write their lines or rules to `-o`, and with",
         "`--json` a summary to standard output.",
         "",
-        "| command | it prints | schema |",
-        "|---|---|---|",
+        "| command | it prints |",
+        "|---|---|",
         *(_row(command, f"canonry {command} --json") for command in PRINTED),
         "",
         "## Rows",
@@ -126,8 +126,8 @@ def json_page() -> str:
         "and Parquet the columns have the same names; in CSV, lists are JSON. How an index follows",
         "clusters is on a page of its own: [search index](../how-to/search-index.md).",
         "",
-        "| command | each line is | schema |",
-        "|---|---|---|",
+        "| command | each line is |",
+        "|---|---|",
         *(_row(command, f"canonry {command}") for command in ROWS),
         "",
         "## Types",
@@ -145,9 +145,8 @@ def json_page() -> str:
 
 
 def _row(command: str, usage: str) -> str:
-    """Return a row of a table: a command, what it writes, the schema of that."""
-    file = schema_name(command)
-    return f"| `{usage}` | {kind_of(schema_of(command))} | [{file}](schemas/{file}) |"
+    """Return a row of a table: a command, and what it writes."""
+    return f"| `{usage}` | {kind_of(schema_of(command))} |"
 
 
 def kind_of(schema: "Mapping[str, Any]") -> str:

@@ -15,7 +15,7 @@ and new ones may be added ([compatibility](compatibility.md#the-command)).
 `canonry crawl --log FILE` appends a line of JSON for each URL, once its outcome is in the store,
 and one for each message. Several workers can write to one file. If log rotation moves the file
 away, a new one is started. `--log -` writes to standard error. Passwords in URLs are `***`. Fields
-that do not apply to a line are left out. [Schema](schemas/crawl-log.json).
+that do not apply to a line are left out.
 
 | field | type | meaning |
 |---|---|---|

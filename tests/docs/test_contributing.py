@@ -82,7 +82,7 @@ def test_missing_moves_are_noticed(copy: Path) -> None:
     assert failed(copy) == {
         "test_every_rule_acts_in_a_vector",
         "test_every_version_is_frozen_with_the_example_of_each_rule",
-        "test_generated_files_are_up_to_date",
+        "test_generated_pages_are_up_to_date",
     }
 
 

@@ -57,11 +57,9 @@ def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     assert {f"canonry/crawler/web/{name}" for name in page} <= names
 
 
-def test_the_wheel_has_manual_pages_and_completions(wheel: Path) -> None:
+def test_the_wheel_has_completions(wheel: Path) -> None:
     shared = {name.partition(".data/data/share/")[2] for name in names_in(wheel)}
-    assert {f"man/man1/{path.name}" for path in (ROOT / "docs/man").iterdir()} <= shared
     assert {
-        "man/man1/canonry-crawl.1",
         "bash-completion/completions/canonry",
         "zsh/site-functions/_canonry",
         "fish/vendor_completions.d/canonry.fish",
