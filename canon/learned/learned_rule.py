@@ -14,7 +14,6 @@ RuleState = Literal["candidate", "active", "suspended", "revoked"]
 RULE_STATES: tuple[RuleState, ...] = get_args(RuleState)
 FORMAT, VERSION = "canonry-rules", 1
 _KEYS = ("format", "version", "policy", "rules")
-_EARLIER_STATES = {"probation": "candidate", "frozen": "revoked"}  # the names until 0.2
 
 
 class RulesError(ValueError):
@@ -97,8 +96,6 @@ def _rules(rules: list[Any], source: str) -> Iterator[LearnedRule]:
             raise RulesError(f"{where}: it has to be an object with the keys {allowed}")
         named = given.get("id")
         fields = {key: value for key, value in given.items() if key != "id"}
-        if isinstance(state := fields.get("state"), str):
-            fields["state"] = _EARLIER_STATES.get(state, state)
         try:
             rule = msgspec.convert(fields, LearnedRule)
         except msgspec.ValidationError:

@@ -31,7 +31,7 @@ from canonry.crawler.key_files.sorted_keys import (
 )
 
 _NAME = b"canonry keys "
-VERSION = 2  # version 1 has the current and the previous state instead of two copies
+VERSION = 1
 MAGIC = b"%s%d\n" % (_NAME, VERSION)
 RECORD = 4096  # bytes of the header, and of each state
 STATES = (RECORD, 2 * RECORD)  # offsets of the states
@@ -148,12 +148,11 @@ class KeyFile:
         if not first.startswith(_NAME):
             raise KeyFileError(f"{name}: it is not a file of keys made by 'canonry dedup --seen'")
         version = first.removeprefix(_NAME).partition(b"\n")[0].decode("ascii", "replace")[:8]
-        if version not in {"1", f"{VERSION}"}:
+        if version != f"{VERSION}":
             raise KeyFileError(
-                f"{name}: its format has version {version}, and this program reads versions 1 to "
+                f"{name}: its format has version {version}, and this program reads version "
                 f"{VERSION}; use the program that made it"
             )
-        self.version = int(version)
         content = _content_of(first)
         if content is None:
             raise self.damaged("its header")
@@ -179,15 +178,8 @@ class KeyFile:
         return sum(part.pages for part in self.state.parts)
 
     def _state(self, at: int) -> KeyState | None:
-        """Return the state at an offset; None if it is damaged, or was never written.
-
-        Raises:
-            KeyFileError: a state of version 1 is damaged, which may be the newest.
-        """
-        record = self._read(at, RECORD)
-        content = _content_of(record)
-        if content is None and self.version == 1 and any(record):
-            raise self.damaged("one of its states, which may be the newest")
+        """Return the state at an offset; None if it is damaged, or was never written."""
+        content = _content_of(self._read(at, RECORD))
         return None if content is None else msgspec.json.decode(content, type=KeyState)
 
     def check_states(self) -> None:
@@ -196,7 +188,7 @@ class KeyFile:
         Raises:
             KeyFileError: saying how to repair it.
         """
-        if not self._has_two and self.version > 1:
+        if not self._has_two:
             raise KeyFileError(
                 f"{self.name}: one of the two copies of its state is damaged; the other one is "
                 f"right, and so are its keys. To write both anew: canonry keys merge {self.name} "

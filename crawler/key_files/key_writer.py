@@ -17,7 +17,6 @@ from canonry.crawler.key_files.key_file import (
     MAGIC,
     PAGE,
     STATES,
-    VERSION,
     KeyFile,
     KeyHeader,
     KeyPart,
@@ -128,7 +127,7 @@ def append(path: str, key_file: KeyFile, chunks: Iterable[Keys], job: str) -> Ke
 def is_appended(key_file: KeyFile) -> bool:
     """Return True if new keys should be appended; else the file is rewritten."""
     parts = key_file.state.parts
-    if not parts or len(parts) >= _MOST_PARTS or key_file.version < VERSION:
+    if not parts or len(parts) >= _MOST_PARTS:
         return False
     older = parts[: older_parts(parts)]
     return sum(part.keys for part in older[1:]) * _SHARE <= parts[0].keys

@@ -273,7 +273,7 @@ def test_a_rule_is_about_one_site_and_never_about_a_wider_one(site: str) -> None
 
 
 def test_only_active_rules_count() -> None:
-    rules = [rule("letter-case"), rule("double-slash", state="probation")]
+    rules = [rule("letter-case"), rule("double-slash", state="candidate")]
     assert len(RuleSet(rules, "web/1")) == 1
     assert len(RuleSet(rules[1:], "web/1")) == 0
 

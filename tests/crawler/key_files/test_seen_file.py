@@ -14,11 +14,7 @@ from support.strategies import tries
 from canonry.canon.policies import from_toml, preset
 from canonry.crawler.key_files import key_file, key_writer
 from canonry.crawler.key_files.key_file import (
-    RECORD,
-    STATES,
     KeyFileError,
-    KeyState,
-    as_record,
     opened_keys,
 )
 from canonry.crawler.key_files.seen_file import SeenFile, extending, policy_of_keys
@@ -223,37 +219,6 @@ def test_a_damaged_state_forgets_no_key_and_is_told(tmp_path: Path, at: int, siz
         add(seen, keys[2])
     assert held_in(path) == sorted([*keys[0], *keys[1], *keys[2]])
     assert run_command("keys", "info", "seen.keys", "--check", folder=tmp_path).returncode == 0
-
-
-def as_version_1(path: Path, *, older: KeyState) -> None:
-    """Make a file what the first version of the format wrote: an older state in one place."""
-    data = bytearray(path.read_bytes())
-    with opened_keys(str(path)) as file:
-        data[:RECORD] = as_record(b"canonry keys 1\n", file.header)
-    data[RECORD : 2 * RECORD] = as_record(b"", older)
-    path.write_bytes(data)
-
-
-def test_a_file_of_version_1_is_read_and_becomes_one_of_version_2(tmp_path: Path) -> None:
-    path = tmp_path / "seen.keys"
-    keys = [some_keys(1, 3000), some_keys(2, 200), some_keys(3, 50)]
-    states = []
-    for some in keys[:2]:
-        with extending(str(path), WEB) as seen:
-            add(seen, some)
-            states.append(seen.state)
-    as_version_1(path, older=states[0])
-    assert held_in(path) == sorted(keys[0] + keys[1])
-    whole = path.read_bytes()
-    for at in STATES:  # it cannot tell which was the newest
-        path.write_bytes(whole[: at + 5] + b"x" + whole[at + 6 :])
-        with pytest.raises(KeyFileError, match="one of its states, which may be the newest"):
-            held_in(path)
-    path.write_bytes(whole)
-    with extending(str(path), WEB) as seen:
-        add(seen, keys[2])
-    assert path.read_bytes().startswith(b"canonry keys 2\n")
-    assert held_in(path) == sorted([*keys[0], *keys[1], *keys[2]])
 
 
 def refused(path: Path, keys: list[bytes]) -> None:
