@@ -8,7 +8,7 @@ from canonry.canon.pipeline.canonicalizer import Canonicalizer
 from canonry.canon.policies.policy import Policy
 from canonry.canon.policies.policy_files import FilePath
 from canonry.canon.rules.rule import Rung
-from canonry.canon.rules.table import EDITION, rows_of
+from canonry.canon.rules.table import STEPS
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.percent import to_text
 
@@ -167,7 +167,7 @@ def _climb(text: str, rung: Rung, dialect: str) -> Parts:
     """Run the lossless steps up to a rung over an absolute URL of RFC 3986."""
     compiled("rfc3986")(text)  # raises InvalidURL if the text is no absolute URL
     parts = Parts.of(text)
-    for step in rows_of(EDITION):
+    for step in STEPS:
         if step.lossless and step.rung <= rung and dialect in step.dialects:
             parts = step.apply(parts)
     return parts

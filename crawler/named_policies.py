@@ -1,19 +1,15 @@
 """Find policies and rules by the names that users give, without a store."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from canonry.canon import Canonicalizer, LearnedRule, Policy, PolicyError, RulesError, RuleSet
 from canonry.canon.learned import loads
-from canonry.canon.policies import from_file, of_version, preset, released
+from canonry.canon.policies import from_file, preset
 from canonry.crawler.admission.scope import is_public_suffix
 
 DEFAULT_POLICY = "web"
 WRONG_ENDING = "the name of a policy's file has to end in .toml"
-
-
-def silent(_message: str) -> None:
-    """Notify nobody."""
 
 
 def find_policy(name: str) -> Policy:
@@ -85,33 +81,17 @@ def _check_host(rule: LearnedRule, source: str) -> None:
         )
 
 
-def canonicalizer(
-    policy: str | None, rules_file: str | None, notify: Callable[[str], None] = silent
-) -> Canonicalizer:
+def canonicalizer(policy: str | None, rules_file: str | None) -> Canonicalizer:
     """Return a canonicalizer for a policy and, if a file is given, its rules.
 
     Args:
-        policy: as for `find_policy`. A preset without a version means the version of the rules, if
-            they are of that preset; None means their policy. Without rules, None is the default.
+        policy: as for `find_policy`; None means that of the rules, or without rules the default.
         rules_file: learned rules in a file.
-        notify: receives a sentence for people if there is a newer version than that of the rules.
     """
     if rules_file is None:
         return Canonicalizer(find_policy(policy or DEFAULT_POLICY))
     rules = read_rules(rules_file)
     name = policy or rules.policy.partition("/")[0]
-    chosen_policy = find_policy(of_version(name, rules.policy))
+    chosen_policy = find_policy(name)
     rules.check_policy(chosen_policy.label)
-    if newer := newer_version(chosen_policy):
-        notify(
-            f"canonry: {rules_file}: its rules are of policy {chosen_policy.versioned_name}; "
-            f"{newer} is the current version. Rules of that version come from a store that "
-            "'canonry upgrade' has changed"
-        )
     return Canonicalizer(chosen_policy, rules)
-
-
-def newer_version(policy: Policy) -> str:
-    """Return the current version of a preset, such as ``web@2``; "" if the policy is current."""
-    versions = released().get(policy.name, (policy.version,))
-    return f"{policy.name}@{versions[-1]}" if policy.version < versions[-1] else ""

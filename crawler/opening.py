@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, Policy, RuleSet
 from canonry.canon.pipeline import merging_rules
-from canonry.canon.policies import of_version, preset, released, versioned_name
+from canonry.canon.policies import preset, released, versioned_name
 from canonry.crawler.lookup import Lookup
-from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version, silent
+from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy
 from canonry.storage import Store, StoreError
 from canonry.storage.facts import another_policy, recorded_policy
 from canonry.storage.reading import report
@@ -28,7 +28,11 @@ def file_of_store(store: str) -> str | None:
     return None if file is None else str(file)
 
 
-def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) -> Policy:
+def silent(_message: str) -> None:
+    """Notify nobody."""
+
+
+def policy_for(store: str, policy: str | None) -> Policy:
     """Return the policy to open a store with: that of its keys, or the one for a new store.
 
     Args:
@@ -36,7 +40,6 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
         policy: as for `canonry.crawler.named_policies.find_policy`. A preset without a version
             means the version of the store. None means the store's policy, and the default for a
             store that is not there yet.
-        notify: receives a sentence for people if there is a newer version.
 
     Raises:
         PolicyError: for a name that names no policy.
@@ -49,26 +52,16 @@ def policy_for(store: str, policy: str | None, notify: Callable[[str], None]) ->
         store_policy = policy_of_label(made, policy)
     except StoreError as error:
         raise StoreError(f"store {without_password(store)}: {error}") from None
-    if newer := newer_version(store_policy):
-        notify(
-            f"canonry: store {without_password(store)}: its keys are of policy "
-            f"{store_policy.versioned_name}, and so are new ones; {newer} is the current version. "
-            "To change all of them: canonry upgrade "
-            f"--policy {store_policy.name} --store {without_password(store)}"
-        )
     return store_policy
 
 
-def policy_for_rules(
-    store: str, policy: str | None, rules: RuleSet, notify: Callable[[str], None]
-) -> Policy:
+def policy_for_rules(store: str, policy: str | None, rules: RuleSet) -> Policy:
     """Return the policy to open a store that gets rules; a new store takes the rules' version.
 
     Args:
         store: a SQLAlchemy URL.
         policy: as for `policy_for`; None means that of the rules for a store that is not there yet.
         rules: the rules that the store gets.
-        notify: as for `policy_for`.
 
     Raises:
         PolicyError: for a name that names no policy.
@@ -77,9 +70,9 @@ def policy_for_rules(
     """
     if recorded_policy(store) is None:
         name = policy or rules.policy.partition("/")[0]
-        found = find_policy(of_version(name, rules.policy))
+        found = find_policy(name)
     else:
-        found = policy_for(store, policy, notify)
+        found = policy_for(store, policy)
     rules.check_policy(found.label)
     return found
 
@@ -124,18 +117,17 @@ def policy_of_label(made: str, policy: str | None) -> Policy:
 
 
 @contextmanager
-def open_lookup(store: str, policy: str | None, notify: Callable[[str], None]) -> Iterator[Lookup]:
+def open_lookup(store: str, policy: str | None) -> Iterator[Lookup]:
     """Open a store to look up canonical forms by its learned rules and aliases.
 
     Args:
         store: a SQLAlchemy URL.
         policy: as for `policy_for`.
-        notify: receives a sentence for people if there is a newer version of the policy.
 
     Raises:
         StoreError: if there is no store, or its keys were made under another policy.
     """
-    found = policy_for(store, policy, notify)
+    found = policy_for(store, policy)
     with report.reading(store) as connection:
         yield Lookup(connection, found)
 
@@ -145,7 +137,7 @@ def changing(
     store_url: str, policy: str | None, notify: Callable[[str], None]
 ) -> Iterator[tuple[Connection, Canonicalizer]]:
     """Open a store to change its rules: one transaction, and the canonicalizer of its policy."""
-    found = policy_for(store_url, policy, notify)
+    found = policy_for(store_url, policy)
     with changing_under(store_url, found, notify) as (connection, canonicalizer):
         yield connection, canonicalizer
 

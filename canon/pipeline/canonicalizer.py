@@ -19,7 +19,7 @@ from canonry.canon.pipeline.keys import Spelling, hasher, surt_of
 from canonry.canon.pipeline.native import kernel
 from canonry.canon.pipeline.rewriting import with_rules
 from canonry.canon.policies.policy import Policy, PolicyError, check_policy
-from canonry.canon.policies.policy_files import FilePath, from_file, of_version, preset
+from canonry.canon.policies.policy_files import FilePath, from_file, preset
 from canonry.canon.references import whatwg
 from canonry.canon.references.resolve import resolve
 from canonry.canon.references.rfc3986 import check_absolute
@@ -72,11 +72,10 @@ class Canonicalizer:
             raise wrong_type("rules", rules, "a RuleSet, or the text of one")
         self.rules = loads(rules) if isinstance(rules, str | bytes) else rules
         if isinstance(policy, str):
-            made = None if self.rules is None else self.rules.policy
             if policy.endswith(".toml"):
                 message = f"no policy {policy!r}; to read a file, pass its path: Path({policy!r})"
                 raise PolicyError(message)
-            policy = preset(policy if made is None else of_version(policy, made))
+            policy = preset(policy)
         self.policy = policy
         check_policy(self.policy, f"policy {self.policy.versioned_name}")
         self._steps = self.policy.steps()

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from canonry.canon.policies.policy import Policy
-from canonry.canon.rules.table import rows_of
 from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED
 
@@ -41,27 +40,18 @@ _WRITTEN = {
     for escape in ("%{:02X}", "%{:02x}")
 }
 
-_EDITION = 1  # fast paths know the rows of this edition
 # The practice rules that both patterns know.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
-# Later rows, new or changed, that the patterns also know: name and first edition.
-_LATER: frozenset[tuple[str, int]] = frozenset()
 
 
-def is_covered(
-    policy: Policy, practice: AbstractSet[str], later: AbstractSet[tuple[str, int]]
-) -> bool:
-    """Return True if a fast path knows all rules of a policy, as of its edition.
+def is_covered(policy: Policy, practice: AbstractSet[str]) -> bool:
+    """Return True if a fast path knows all rules of a policy.
 
     Args:
         policy: one of any dialect.
-        practice: the rules of practice that the fast path knows, as of edition 1.
-        later: later rows, new or changed, that it also knows: name and first edition.
+        practice: the rules of practice that the fast path knows.
     """
-    if policy.dialect != "whatwg" or not policy.practice <= practice:
-        return False
-    known = {(step.name, step.since) for step in rows_of(_EDITION)} | later
-    return all((step.name, step.since) in known for step in policy.steps())
+    return policy.dialect == "whatwg" and policy.practice <= practice
 
 
 def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
@@ -71,7 +61,7 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
     question mark or a fragment are not canonical. None means "unknown"; it is the only answer for
     policies with rules that the patterns lack.
     """
-    if not is_covered(policy, _PRACTICE, _LATER):
+    if not is_covered(policy, _PRACTICE):
         return lambda _text: None
     is_canonical = _canonical_pattern(policy)
     without_tracking = _without_tracking(policy)

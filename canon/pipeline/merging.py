@@ -15,7 +15,7 @@ from canonry.canon.rules.table import STEPS
 
 _Text = TypeVar("_Text", str, bytes)
 
-# Every rule that may have merged two spellings, by its name; of a changed one, the newest edition.
+# Every rule that may have merged two spellings, by its name.
 RULES: Mapping[str, Rule] = {
     rule.name: rule for rule in (*REPAIRS, URL_STANDARD, *STEPS, *FAMILIES.values())
 }

@@ -2,7 +2,7 @@
 
 from canonry.canon.policies.allowed import did_you_mean, fault_among, fault_in, unknown
 from canonry.canon.policies.policy import Policy, PolicyError, differences, label_of, versioned_name
-from canonry.canon.policies.policy_files import extended, from_file, from_toml, of_version, preset
+from canonry.canon.policies.policy_files import extended, from_file, from_toml, preset
 from canonry.canon.policies.toml_files import line_of, preset_names, read_shipped, released
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "from_toml",
     "label_of",
     "line_of",
-    "of_version",
     "preset",
     "preset_names",
     "read_shipped",

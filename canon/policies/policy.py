@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.rules.rule import Parameters
-from canonry.canon.rules.table import DIALECTS, EDITION, PRACTICE, Step, rows_of
+from canonry.canon.rules.table import DIALECTS, PRACTICE, STEPS, Step
 
 LISTS = Parameters._fields  # the lists that rules read
 _MAX_NAME = 48
@@ -31,8 +31,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Which rules make the identity, and the lists that they read.
 
     The dialect's lossless rules always run; ``practice`` names the guesses to run as well. The name
-    and the version go into every key: they must always mean the same rules. So the ``edition`` says
-    which rows of the table are meant, where a rule has changed.
+    and the version go into every key: they must always mean the same rules.
     """
 
     name: str
@@ -43,7 +42,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tracking_prefixes: tuple[str, ...] = ()
     session: frozenset[str] = frozenset()  # names of parameters, in lower case
     index_files: frozenset[str] = frozenset()
-    edition: int = 1
 
     def __post_init__(self) -> None:
         """Make the lists what they are declared to be.
@@ -52,9 +50,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             TypeError: a value has a wrong type; a single text is no list of them.
         """
         check_text("policy key 'name'", self.name)
-        for key in ("version", "edition"):
-            if type(getattr(self, key)) is not int:
-                raise wrong_type(f"policy key {key!r}", getattr(self, key), "int")
+        if type(self.version) is not int:
+            raise wrong_type("policy key 'version'", self.version, "int")
         for key in ("practice", *LISTS):
             given = getattr(self, key)
             check_several(f"policy key {key!r}", given, "names")
@@ -80,7 +77,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def steps(self) -> tuple[Step, ...]:
         """Return the steps that this policy runs, in order, with its lists bound to them."""
-        chosen = (s for s in rows_of(self.edition) if s.lossless or s.name in self.practice)
+        chosen = (s for s in STEPS if s.lossless or s.name in self.practice)
         return tuple(s.bound(self.lists) for s in chosen if self.dialect in s.dialects)
 
     @property
@@ -88,10 +85,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return 16 hexadecimal digits that change whenever anything in the policy changes."""
         import hashlib  # noqa: PLC0415 - loads OpenSSL, and few programs ask for fingerprints
 
-        given = msgspec.to_builtins(self, order="deterministic")
-        if self.edition <= 1:  # these fingerprints are older than the key, and must not change
-            del given["edition"]
-        return hashlib.blake2b(msgspec.json.encode(given), digest_size=8).hexdigest()
+        given = msgspec.json.encode(self, order="deterministic")
+        return hashlib.blake2b(given, digest_size=8).hexdigest()
 
 
 def check_policy(policy: Policy, source: str) -> None:
@@ -115,11 +110,8 @@ def fault_of(policy: Policy) -> tuple[str, str] | None:
         return "version", "it has to be a whole number, 1 or more"
     if policy.dialect not in DIALECTS:
         return "dialect", f"the dialects allowed are {', '.join(DIALECTS)}"
-    if not 0 <= policy.edition <= EDITION:
-        return "edition", f"the rules have the editions 1 to {EDITION}"
-    known = {step.name for step in rows_of(policy.edition)} & PRACTICE
-    if unknown := sorted(policy.practice - known):
-        rules = ", ".join(sorted(known))
+    if unknown := sorted(policy.practice - PRACTICE):
+        rules = ", ".join(sorted(PRACTICE))
         return "practice", f"no rule {unknown[0]!r}; the rules allowed are {rules}"
     return None
 

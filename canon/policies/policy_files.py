@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from canonry.canon.arguments import check_text
 from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of, versioned_name
-from canonry.canon.policies.toml_files import read_lists, read_shipped, released
-from canonry.canon.rules.table import EDITION
+from canonry.canon.policies.toml_files import read_shipped, released
 
 _CHANGES = ("add", "remove", "replace")
 _CHANGED = ("practice", *LISTS)
@@ -15,7 +14,6 @@ _KINDS: dict[str, Any] = {
     "name": str,
     "version": int,
     "extends": str,
-    "edition": int,
     "dialect": Literal["rfc3986", "whatwg", "rfc2396bis-01"],
     "practice": list[str],
     **dict.fromkeys(_CHANGES, dict[str, object]),
@@ -46,9 +44,6 @@ def from_toml(text: str, source: str) -> Policy:
     """
     check_text("a policy", text)
     policy = _read(text, source)
-    if policy.edition < 1:
-        fault = f"the rules have the editions 1 to {EDITION}"
-        raise _error(text, source, _Fault(fault, "edition"))
     if policy.name in released():
         own = f"{policy.name!r} is the name of a preset; give your policy a name of its own"
         raise _error(text, source, _Fault(own, "name"))
@@ -107,16 +102,6 @@ def preset(name: str) -> Policy:
     check_text("the name of a preset", name)
     is_label = "/" in name and name.partition("/")[0] in released()
     return _preset(versioned_name(name) if is_label else name)
-
-
-def of_version(name: str, label: str) -> str:
-    """Return a preset's name with the version of a label, if both name the same preset.
-
-    >>> of_version("web", "web/1"), of_version("web", "search/1"), of_version("web@2", "web/1")
-    ('web@1', 'web', 'web@2')
-    """
-    bare, _, version = label.partition("/")
-    return f"{name}@{version}" if name == bare and name in released() else name
 
 
 @cache
@@ -186,9 +171,9 @@ def _faults(document: Mapping[str, Any]) -> Iterator[_Fault]:
     for key in ("name", "version"):
         if key not in document:
             yield _Fault(f"it is missing; allowed are {', '.join(_KINDS)}", key)
-    for key in {"practice", "edition"} & document.keys() if "extends" in document else ():
-        hint = "put it into [add], [remove] or [replace]" if key == "practice" else "leave it out"
-        yield _Fault(f"'extends' brings it along; {hint}", key)
+    if "extends" in document and "practice" in document:
+        hint = "put it into [add], [remove] or [replace]"
+        yield _Fault(f"'extends' brings it along; {hint}", "practice")
 
 
 def _faults_in_table(given: Mapping[str, Any], table: str) -> Iterator[_Fault]:
@@ -237,7 +222,6 @@ def _built(document: Mapping[str, Any]) -> Policy | _Fault:
         name=document["name"],
         version=document["version"],
         dialect=dialect,
-        edition=start.edition,
         **values,
     )
 
@@ -263,15 +247,14 @@ def _start(document: Mapping[str, Any]) -> Policy | _Fault:
             return preset(base)
         except PolicyError as error:
             return _Fault(str(error).removesuffix(", or a file"), "extends")
-    edition = document.get("edition", 1)
-    lists = _lists(edition) if "practice" in document else {}
+    lists = _lists() if "practice" in document else {}
     practice = frozenset(document.get("practice", ()))
-    return Policy(name="start", version=1, practice=practice, edition=edition, **lists)
+    return Policy(name="start", version=1, practice=practice, **lists)
 
 
 @cache
-def _lists(edition: int) -> dict[str, Any]:
-    """Return the lists that the presets of an edition share."""
+def _lists() -> dict[str, Any]:
+    """Return the lists that the presets share."""
     import tomllib  # noqa: PLC0415 - as in `_read`
 
-    return tomllib.loads(read_lists(edition))
+    return tomllib.loads(read_shipped("parameters.toml"))

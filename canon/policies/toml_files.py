@@ -1,7 +1,6 @@
 """Settings files that ship with Canonry, and line numbers in TOML files for error messages.
 
-A released version of a policy keeps its file, ``policies/NAME@VERSION.toml``, and so does each
-version of the shared lists, ``parameters@EDITION.toml``.
+A released version of a policy keeps its file, ``policies/NAME@VERSION.toml``.
 """
 
 from functools import cache
@@ -39,14 +38,6 @@ def released() -> dict[str, tuple[int, ...]]:
 def preset_names() -> tuple[str, ...]:
     """Return the names of the policies that ship with Canonry, sorted."""
     return tuple(released())
-
-
-@cache
-def read_lists(edition: int) -> str:
-    """Return the text of the lists that the presets of an edition share."""
-    editions = _versions(_root())["parameters"]
-    of = max((one for one in editions if one <= edition), default=editions[0])
-    return read_shipped(f"parameters@{of}.toml")
 
 
 def _versions(folder: "Traversable") -> dict[str, tuple[int, ...]]:

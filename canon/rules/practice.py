@@ -21,7 +21,6 @@ _SLASHES = re.compile(r"(?<!:)//+")
 # Not "www3288.com" or "www.com": what remains has to contain a dot. Nor "www.www2.com": what
 # remains must not begin with such a label again.
 _WWW = re.compile(r"www[0-9]*\.((?!www[0-9]*\.)[^.]+\..+)\Z")
-_FIRST_WWW = re.compile(r"www[0-9]*\.([^.]+\..+)\Z")
 _LETTERS = re.compile(r"%[0-9A-F]{2}|[A-Z]+")
 
 
@@ -147,12 +146,6 @@ def drop_host_dot(parts: Parts) -> Parts:
     if parts.scheme == "file":  # its hosts are not DNS names
         return parts
     return parts._replace(host=host[:-1])
-
-
-def drop_first_www(parts: Parts) -> Parts:
-    """Remove a first label such as ``www``, as edition 0 does: also from ``www.www2.com``."""
-    found = _FIRST_WWW.match(parts.host or "")
-    return parts if found is None else parts._replace(host=found[1])
 
 
 def drop_www(parts: Parts) -> Parts:

@@ -2,9 +2,6 @@
 
 A step is a total function from parts to parts. It returns the same object if it has nothing to do.
 The steps are in the order in which they run. Those below `Rung.PRACTICE` always run.
-
-A rule that has changed keeps its old row, ``until`` the edition in which the new row begins.
-A policy names its edition, so an old version of a policy goes on using the old functions.
 """
 
 from collections.abc import Callable
@@ -26,22 +23,16 @@ DIALECTS = ("rfc3986", "whatwg", "rfc2396bis-01")
 _LATER = frozenset({"rfc3986", "whatwg"})
 _2003 = frozenset({"rfc2396bis-01"})
 
-# The edition of the rules and lists as they are now. 0 is what they were before the first release.
-EDITION = 1
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Rule):
     """A row of the table: the rule, and ``apply``, the function that implements it.
 
     A rule that reads lists has ``bind`` instead: a function from the lists to its ``apply``.
-    It runs under policies of its ``dialects`` only, and of the editions from ``since`` on, up to
-    the one before ``until``.
+    It runs under policies of its ``dialects`` only.
     """
 
     dialects: frozenset[str] = frozenset(DIALECTS)
-    since: int = 0
-    until: int | None = None
     apply: Callable[[Parts], Parts] = unchanged
     bind: Callable[[Parameters], Callable[[Parts], Parts]] | None = None
 
@@ -317,18 +308,6 @@ STEPS: tuple[Step, ...] = (
         cites="docs/decisions/0007-archive-keys.md",
         rung=Rung.PRACTICE,
         lossless=False,
-        until=1,
-        apply=practice.drop_first_www,
-    ),
-    Step(
-        name="www",
-        why="Most sites serve the same pages with and without the label 'www'.",
-        before="http://www2.example.com/",
-        after="http://example.com/",
-        cites="docs/decisions/0007-archive-keys.md",
-        rung=Rung.PRACTICE,
-        lossless=False,
-        since=1,
         apply=practice.drop_www,
     ),
     Step(
@@ -475,12 +454,3 @@ STEPS: tuple[Step, ...] = (
 
 # The names of the guesses; a policy chooses among them.
 PRACTICE = frozenset(step.name for step in STEPS if step.rung == Rung.PRACTICE)
-
-
-def rows_of(edition: int) -> tuple[Step, ...]:
-    """Return the rows of an edition, in order; each name occurs once."""
-    return tuple(
-        step
-        for step in STEPS
-        if step.since <= edition and (step.until is None or edition < step.until)
-    )

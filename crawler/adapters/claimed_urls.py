@@ -51,7 +51,7 @@ class ClaimedURLs:
         Raises:
             StoreError: if the store was made under another policy, or is none.
         """
-        named = opening.policy_for(store, policy, notify) if isinstance(policy, str) else policy
+        named = opening.policy_for(store, policy) if isinstance(policy, str) else policy
         self._make = Canonicalizer(named)
         self._notify = notify
         self._store = opening.open_store(store, self._make.policy, notify)

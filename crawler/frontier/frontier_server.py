@@ -94,7 +94,7 @@ def _opener(
 
     def opened(crawl: str) -> CrawlFrontier:
         own = store_of(store, crawl)
-        own_policy = policy_for(own, policy, notify)
+        own_policy = policy_for(own, policy)
         return CrawlFrontier(own, own_policy, settings, notify, learns=learns)
 
     return opened

@@ -1,7 +1,7 @@
 """The file of keys seen before: lock it for one job, look keys up, and extend it at the end."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -14,7 +14,7 @@ from canonry.canon.policies import released, versioned_name
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
 from canonry.crawler.key_files.sorted_keys import Keys, merged
-from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy, newer_version
+from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy
 from canonry.crawler.settings import SettingsError
 
 _HELD = 24  # bytes for each key in memory
@@ -138,13 +138,12 @@ def check_header(file: KeyFile, wanted: KeyHeader) -> None:
         )
 
 
-def policy_of_keys(path: str, policy: str | None, notify: Callable[[str], None]) -> Policy:
+def policy_of_keys(path: str, policy: str | None) -> Policy:
     """Return the policy of a file of keys, or that of a new one.
 
     Args:
         path: of the file, which need not exist.
         policy: a preset, or a TOML file. A preset without a version means that of the file.
-        notify: receives a sentence for people if there is a newer version.
 
     Raises:
         SettingsError: its keys are of another policy.
@@ -162,9 +161,6 @@ def policy_of_keys(path: str, policy: str | None, notify: Callable[[str], None])
         asked = f"{name}@{version}" if is_preset and policy in {None, name} else policy
         found = find_policy(asked or DEFAULT_POLICY)
         check_header(file, KeyHeader(found.label, found.fingerprint))
-    if newer := newer_version(found):
-        made_by = found.versioned_name
-        notify(f"canonry: {path}: its keys are of policy {made_by}; {newer} is the current one")
     return found
 
 

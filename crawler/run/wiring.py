@@ -151,7 +151,7 @@ async def _crawl(
         StoreRewoundError: if the database goes back in time.
     """
     settings = with_room(settings, notify)
-    canonicalizer = Canonicalizer(policy_for(store_url, settings.crawl.policy, notify))
+    canonicalizer = Canonicalizer(policy_for(store_url, settings.crawl.policy))
     limits = settings.crawl
     scope = Scope(limits.scope, (), limits.include, limits.exclude)
     url_filter = URLFilter(canonicalizer, scope, settings)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from generators.table_cells import code
 
 from canonry.canon.learned import FAMILIES
-from canonry.canon.policies import preset, preset_names, released
+from canonry.canon.policies import preset, preset_names
 from canonry.canon.rules.repair import REPAIRS, RESOLVE, URL_STANDARD
 from canonry.canon.rules.table import DIALECTS as LADDERS
-from canonry.canon.rules.table import EDITION, STEPS, rows_of
+from canonry.canon.rules.table import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,9 +37,8 @@ def rules_page() -> str:
         "",
         "## The steps, in the order in which they run",
         "",
-        *_table(rows_of(EDITION)),
+        *_table(STEPS),
         "",
-        *_changed_rules(),
         "## Lossless rules of some dialects",
         "",
         "The dialect of a policy names the document that it follows. These rules belong to some of",
@@ -49,7 +48,7 @@ def rules_page() -> str:
         f"|---|{'---|' * len(LADDERS)}",
         *(
             f"| `{step.name}` | {_marks(dialect in step.dialects for dialect in LADDERS)} |"
-            for step in rows_of(EDITION)
+            for step in STEPS
             if len(step.dialects) < len(LADDERS)
         ),
         "",
@@ -58,7 +57,7 @@ def rules_page() -> str:
         f"| rule | {' | '.join(preset_names())} |",
         f"|---|{'---|' * len(preset_names())}",
     ]
-    for step in rows_of(EDITION):
+    for step in STEPS:
         if not step.lossless:
             marks = _marks(step.name in preset(name).practice for name in preset_names())
             lines.append(f"| `{step.name}` | {marks} |")
@@ -73,27 +72,6 @@ def rules_page() -> str:
         *_table(FAMILIES.values()),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _changed_rules() -> list[str]:
-    """Return the section about rules that have changed, and who still uses the old ones."""
-    lines = [
-        "## Rules that have changed",
-        "",
-        "An old version of a policy goes on using the old function: see",
-        "[compatibility](compatibility.md).",
-        "",
-        "| rule | until edition | used by |",
-        "|---|---|---|",
-    ]
-    every = [preset(f"{name}@{one}") for name, versions in released().items() for one in versions]
-    for step in STEPS:
-        if step.until is not None:
-            row = step.name, step.since
-            using = (p for p in every if row in {(s.name, s.since) for s in p.steps()})
-            by = [policy.label.replace("/", "@") for policy in using]
-            lines.append(f"| `{step.name}` | {step.until} | {', '.join(by) or 'none'} |")
-    return [*lines, ""]
 
 
 def _marks(holds: "Iterable[bool]") -> str:

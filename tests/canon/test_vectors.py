@@ -12,7 +12,7 @@ from canonry.canon.policies import from_toml, preset
 from canonry.canon.policies.toml_files import preset_names, released
 from canonry.canon.rules.repair import REPAIRS, Repair
 from canonry.canon.rules.rule import Parameters
-from canonry.canon.rules.table import EDITION, STEPS, Step, rows_of, unchanged
+from canonry.canon.rules.table import STEPS, Step, unchanged
 from canonry.canon.syntax.parts import Parts
 
 _BASE = "http://a/b/c/d;p?q"
@@ -119,10 +119,7 @@ def test_every_repair_does_what_its_example_says(repair: Repair) -> None:
 def test_rules_are_in_the_order_of_their_rungs() -> None:
     rungs = [step.rung for step in STEPS]
     assert rungs == sorted(rungs)
-    assert all(0 <= step.since <= EDITION for step in STEPS)
-    for edition in range(EDITION + 1):
-        names = [step.name for step in rows_of(edition)]
-        assert len(set(names)) == len(names), "a rule has one row in each edition"
+    assert len({step.name for step in STEPS}) == len(STEPS)
     assert all(step.lossless == (step.rung < canonry.Rung.PRACTICE) for step in STEPS)
 
 
@@ -155,13 +152,6 @@ def test_every_version_is_frozen_with_the_example_of_each_rule() -> None:
 def test_a_name_without_a_version_is_the_current_one() -> None:
     for name, versions in released().items():
         assert preset(name) == preset(f"{name}@{versions[-1]}")
-    assert preset("archive").version > preset("archive@1").version
-
-
-def test_an_old_version_goes_on_using_the_old_function() -> None:
-    url = "http://www.www2.example.com/"
-    assert canonry.canonicalize(url, policy="archive@1") == "http://www2.example.com/"
-    assert canonry.canonicalize(url, policy="archive@2") == url
 
 
 def test_hashbang_fragments_stay_on_request() -> None:

@@ -12,7 +12,6 @@ from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.session import LearningSession
 from canonry.storage.recrawls import absences
 from canonry.storage.rows import budgets
-from canonry.storage.steering import walled
 
 pytestmark = pytest.mark.sqlite
 
@@ -33,7 +32,7 @@ def test_all_gone_at_once_is_believed(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_wall_replaces_what_was_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accident: str
 ) -> None:
-    monkeypatch.setattr(walled, "_given_back", lambda _connection, _url_ids: set())
+    monkeypatch.setattr(absences, "give_back", lambda _connection, _url_ids: set())
     site = quiet_site(30, accidents=[(accident, Span(2, 2))])
     assert "lost" in _kinds(site, 2, tmp_path)
 

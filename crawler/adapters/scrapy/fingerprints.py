@@ -125,4 +125,4 @@ class CanonryFingerprinter:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make fingerprints under the policy of the crawler's store."""
         found = read_settings(crawler.settings)
-        return cls(policy_for(found.store, found.policy, _LOG.debug))
+        return cls(policy_for(found.store, found.policy))

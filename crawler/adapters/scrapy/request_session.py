@@ -47,7 +47,7 @@ class RequestSession:
     def __init__(self, crawler: Crawler) -> None:
         """Read the settings; `open` opens the store."""
         self._settings = read_settings(crawler.settings)
-        policy = policy_for(self._settings.store, self._settings.policy, _LOG.warning)
+        policy = policy_for(self._settings.store, self._settings.policy)
         self.canonicalizer = Canonicalizer(policy)
         self.keys = RequestKeys(self.canonicalizer)
         self.duplicates = DuplicateRules(self.canonicalizer, crawler.stats)

@@ -189,13 +189,13 @@ def dedup(
     for sentence in recognized(todo.files, todo.input_format):
         render.notify(f"canonry: {sentence}")
     if seen is not None and rules_file is None:
-        canonicalizer = Canonicalizer(policy_of_keys(seen, policy, render.notify))
+        canonicalizer = Canonicalizer(policy_of_keys(seen, policy))
     elif store is None:
-        canonicalizer = named_policies.canonicalizer(policy, rules_file, render.notify)
+        canonicalizer = named_policies.canonicalizer(policy, rules_file)
     else:
         from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy
 
-        canonicalizer = Canonicalizer(opening.policy_for(store, policy, render.notify))
+        canonicalizer = Canonicalizer(opening.policy_for(store, policy))
     for sentence in named_policies.warnings_for(canonicalizer.policy):
         render.notify(f"canonry: {sentence}")
     start = time.monotonic()

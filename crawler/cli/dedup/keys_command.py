@@ -166,7 +166,7 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
     """
     from canonry.crawler.key_files import store_keys  # noqa: PLC0415 - loads SQLAlchemy
 
-    found = policy_of_keys(file, policy, render.notify)
+    found = policy_of_keys(file, policy)
     counted, new = 0, 0
     with opened_keys(file) as opened, render.byte_progress(len(opened) * KEY_BYTES, "keys") as tell:
         for several, fresh in store_keys.to_store(opened, store, found):

@@ -9,7 +9,6 @@ class PolicyJSON(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     version: int
     dialect: str
-    edition: int  # of the rules
     fingerprint: str  # of its content
     rules: list[str]  # in the order in which they run
     lists: dict[str, list[str]]  # parameter names and the like

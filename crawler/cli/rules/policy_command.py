@@ -129,10 +129,7 @@ def _show_differences(beside: Mapping[str, tuple[Sequence[str], Sequence[str]]])
 
 def _heading(shown_policy: Policy) -> None:
     """Print the name of a policy, and what stands beside its rules."""
-    facts = (
-        f"dialect {shown_policy.dialect}, edition {shown_policy.edition}, "
-        f"fingerprint {shown_policy.fingerprint}"
-    )
+    facts = f"dialect {shown_policy.dialect}, fingerprint {shown_policy.fingerprint}"
     render.out().print(f"[bold]{shown_policy.name}@{shown_policy.version}[/]: {facts}")
 
 
@@ -142,7 +139,6 @@ def _facts(shown_policy: Policy) -> PolicyJSON:
         name=shown_policy.name,
         version=shown_policy.version,
         dialect=shown_policy.dialect,
-        edition=shown_policy.edition,
         fingerprint=shown_policy.fingerprint,
         rules=[step.name for step in shown_policy.steps()],
         lists={key: sorted(names) for key, names in shown_policy.lists._asdict().items()},

@@ -91,7 +91,7 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
     """
     rule_set = named_policies.read_rules(file)
     is_new = recorded_policy(store) is None
-    found_policy = opening.policy_for_rules(store, policy, rule_set, render.notify)
+    found_policy = opening.policy_for_rules(store, policy, rule_set)
     with opening.changing_or_making(store, found_policy, render.notify) as (
         connection,
         canonicalizer,
@@ -167,7 +167,7 @@ def mine_rules(
     if store is None:
         canonicalizer = named_policies.canonicalizer(policy, None)
     else:  # opened below, it says what there is to say
-        found_policy = opening.policy_for(store, policy, lambda _message: None)
+        found_policy = opening.policy_for(store, policy)
         canonicalizer = Canonicalizer(found_policy)
     mined = mine.mine(_captures(files), canonicalizer)
     if store is not None:

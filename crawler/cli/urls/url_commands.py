@@ -110,13 +110,13 @@ def _opened(
 ) -> Iterator["Canonicalizer | Lookup"]:
     """Open what makes canonical forms: a policy, and rules from a file or from a store."""
     if store is None:
-        yield named_policies.canonicalizer(policy, rules_file, render.notify)
+        yield named_policies.canonicalizer(policy, rules_file)
         return
     if rules_file is not None:
         raise SettingsError("--rules and --store: a store has rules of its own; give one of them")
     from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy
 
-    with opening.open_lookup(store, policy, render.notify) as lookup:
+    with opening.open_lookup(store, policy) as lookup:
         yield lookup
 
 

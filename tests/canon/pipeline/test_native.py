@@ -195,7 +195,7 @@ def test_without_the_kernel_there_is_none() -> None:
     assert PURE("http://a.example/").identity == "http://a.example/"
 
 
-@pytest.mark.parametrize("policy", ["rfc3986", "rfc2396bis-01", "archive@1"])
+@pytest.mark.parametrize("policy", ["rfc3986", "rfc2396bis-01"])
 def test_policies_with_other_rules_have_no_kernel(policy: str) -> None:
     assert canonry.Canonicalizer(policy).native is None
 

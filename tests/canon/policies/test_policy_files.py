@@ -46,7 +46,6 @@ def test_without_a_preset_it_has_the_shared_lists() -> None:
     [
         ('tracking = ["ref"]\n', "mine.toml:4: key 'tracking': say what to do with the list"),
         ('practice = ["www"]\n', "mine.toml:4: key 'practice': 'extends' brings it along"),
-        ("edition = 1\n", "mine.toml:4: key 'edition': 'extends' brings it along"),
         ('[add]\ntracking = "ref"\n', "mine.toml:5: key 'tracking' in [add]: \"ref\" was given"),
         ('[add]\ntraking = ["ref"]\n', "5: key 'traking' in [add]: no key is called traking (did"),
         ('[add]\ntracking = [\n "a",\n "Ref",\n]\n', "mine.toml:7: key 'tracking' in [add]: names"),
@@ -80,12 +79,6 @@ def test_an_error_names_the_line_the_key_and_what_is_allowed(more: str, said: st
         ),
         ('name = "web"\nversion = 1\n', "mine.toml:1: key 'name': 'web' is the name of a preset"),
         ('version = 1\n"name" = "a@b"\n', "mine.toml:2: key 'name': 1 to 48 ASCII characters"),
-        ('name = "mine"\nversion = 1\nedition = 0\n', "mine.toml:3: key 'edition': the rules have"),
-        (
-            'name = "mine"\nversion = 1\nedition = 99\n',
-            "mine.toml:3: key 'edition': the rules have",
-        ),
-        ('name = "mine"\nversion = 1\nedition = true\n', "mine.toml:3: key 'edition': true was"),
         ("name = \n", "mine.toml: not TOML: Invalid value (at line 1"),
     ],
 )
@@ -104,7 +97,7 @@ def test_versions_that_are_not_there(name: str) -> None:
 
 
 def test_a_version_has_two_spellings() -> None:
-    assert preset("archive/1") is preset("archive@1")
+    assert preset("web/1") is preset("web@1")
     mine = from_toml('name = "mine"\nversion = 2\nextends = "search/1"\n', "mine.toml")
     assert (mine.label, mine.versioned_name) == ("mine/2", "mine@2")
     assert mine.practice == preset("search@1").practice
@@ -113,15 +106,6 @@ def test_a_version_has_two_spellings() -> None:
     again = loads(rules.dumps().replace("search/1", "search@1"))
     assert again.policy == "search/1"
     assert canonry.Canonicalizer("search/1", again).policy.label == "search/1"
-
-
-def test_rules_without_a_version_given_bring_theirs() -> None:
-    rules = canonry.RuleSet([], "archive/1")
-    assert canonry.Canonicalizer("archive", rules).policy.label == "archive/1"
-    with pytest.raises(canonry.RulesError, match="learned under policy archive@1, not archive@2"):
-        canonry.Canonicalizer("archive@2", rules)
-    with pytest.raises(canonry.RulesError, match="give --policy archive@1"):
-        canonry.Canonicalizer("web", rules)
 
 
 def test_lines_of_keys() -> None:

@@ -72,7 +72,6 @@ _ID = "0123456789abcdef"
         (practice.drop_host_dot, "file://h./", "file://h./"),
         (practice.drop_www, "http://www2.a.example/", "http://a.example/"),
         *((practice.drop_www, f"http://{h}/", f"http://{h}/") for h in ("www.a", "www.www2.a.b")),
-        (practice.drop_first_www, "http://www.www2.a/", "http://www2.a/"),
         (practice.lower_letters, "http://H/A%2FB?C%3D#D", "http://H/a%2Fb?c%3D#D"),
         (practice.drop_plain_fragment, "http://h/#a", "http://h/"),
         (practice.drop_plain_fragment, "http://h/#!a", "http://h/#!a"),

@@ -260,13 +260,13 @@ _OWN = 'name = "own"\nversion = 1\nextends = "web@1"\n'
 
 def test_a_file_belongs_to_one_policy(tmp_path: Path) -> None:
     path = str(tmp_path / "seen.keys")
-    assert policy_of_keys(path, None, print).label == WEB.label
+    assert policy_of_keys(path, None).label == WEB.label
     with extending(path, preset("search")) as seen:
         add(seen, some_keys(1, 10))
-    assert policy_of_keys(path, None, print) == preset("search")
-    assert policy_of_keys(path, "search", print) == preset("search")
+    assert policy_of_keys(path, None) == preset("search")
+    assert policy_of_keys(path, "search") == preset("search")
     with pytest.raises(SettingsError, match=r"of policy search@1, not web@1.*--policy search@1"):
-        policy_of_keys(path, "web", print)
+        policy_of_keys(path, "web")
     with pytest.raises(SettingsError, match="of policy search@1, not web@1"):  # noqa: SIM117
         with extending(path, WEB):
             pass
@@ -277,22 +277,22 @@ def test_a_policy_of_ones_own_is_known_by_its_content(tmp_path: Path) -> None:
     file.write_text(_OWN)
     with extending(path, from_toml(_OWN, "own.toml")) as seen:
         add(seen, some_keys(1, 10))
-    assert policy_of_keys(path, str(file), print).label == "own/1"
+    assert policy_of_keys(path, str(file)).label == "own/1"
     with pytest.raises(SettingsError, match="keys are of policy own@1; give its file: --policy"):
-        policy_of_keys(path, None, print)
+        policy_of_keys(path, None)
     file.write_text(_OWN + '[remove]\npractice = ["empty-query"]\n')
     with pytest.raises(SettingsError, match="policy own@1 has changed since its keys were made"):
-        policy_of_keys(path, str(file), print)
+        policy_of_keys(path, str(file))
 
 
 def test_what_is_no_file_of_keys_is_told(tmp_path: Path) -> None:
     path = tmp_path / "urls.txt"
     path.write_text("http://a.example/\n" * 1000)
     with pytest.raises(KeyFileError, match="it is not a file of keys"):
-        policy_of_keys(str(path), None, print)
+        policy_of_keys(str(path), None)
     path.write_bytes(b"canonry keys 3\n" + bytes(10_000))
     with pytest.raises(KeyFileError, match="its format has version 3, and this program reads"):
-        policy_of_keys(str(path), None, print)
+        policy_of_keys(str(path), None)
 
 
 def test_keys_are_found_in_any_order(tmp_path: Path) -> None:

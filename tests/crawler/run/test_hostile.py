@@ -557,7 +557,7 @@ def test_what_is_not_requested_costs_no_turns(tmp_path: Path) -> None:
 def test_pages_that_always_fail_cost_little_and_can_be_released(
     tmp_path: Path, *, is_last: bool
 ) -> None:
-    """Most are requested once where the host answers others meanwhile, else little more often."""
+    """Most are requested once where the host answers others meanwhile, else thrice at most."""
     requested: Counter[str] = Counter()
     works = False
 
@@ -576,7 +576,7 @@ def test_pages_that_always_fail_cost_little_and_can_be_released(
     found, pages = crawl(tmp_path, answer, retry_wait=0.2 if is_last else 0.5)
     assert found["failed"] == {"server": 15}
     assert len(pages) == 401
-    assert sum(requested[target] for target in bad) <= (45 if is_last else 20), "not 60"
+    assert sum(requested[target] for target in bad) <= (45 if is_last else 30), "not 60"
     works = True
     with ShortSteps(f"sqlite:///{tmp_path / 'store.db'}") as opened:
         assert releases.release(opened, Refusal("failed", "server")) == 15

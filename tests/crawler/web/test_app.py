@@ -130,7 +130,7 @@ def test_a_store_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:
         reply = viewer.get("/strip.json")
         assert reply.status == 503
-        assert "canonry upgrade" in reply.data["error"]
+        assert "it has schema 3" in reply.data["error"]
 
 
 def test_a_port_that_is_taken_is_named(viewer: Viewer, crawled: str) -> None:
