@@ -79,6 +79,7 @@ class LearnedSite:
         self.held: list[int] = []  # ids of URLs that rules held before this run ...
         self.began = 0.0  # ... which began then; seconds since 1970
         self.spared = 0  # URLs that rules held, as further names of a page
+        self.in_doubt: list[int] = []  # ids of URLs that differ by several rules in force
         self._led: dict[str, list[_Led]] = {}  # by the target
         # URLs that answered before their rewritten form did, by that form.
         self._ahead: dict[str, list[tuple[str, Rewrite]]] = {}
@@ -389,7 +390,7 @@ class LearnedSite:
 
         If both are the same page, all rules hold. If not, one of them is wrong: the pair counts
         against the one with the least evidence. Of several in force it does not tell which: none of
-        them acts until other pairs do.
+        them acts until other names of the page do.
         """
         is_same = comparison.verdict is PageVerdict.SAME
         counted = JudgedPair(self._class_of(pair, rules), comparison.verdict, CONTENT, answers)
@@ -400,6 +401,9 @@ class LearnedSite:
             suspects = [rule for rule in self._both_ways(rules) if rule.state in IN_FORCE]
             if len(suspects) > 1:
                 blamed = iter(suspects)
+                before = suspects[0].pairs.get(pair)
+                if before is None or before.verdict is not PageVerdict.DIFFERENT:
+                    self.in_doubt += [self.pages[identity].url_id for identity in pair]
                 counted = counted._replace(answers=min(answers, MOST_ANSWERS - 1))  # not final
         for rule in blamed:
             rule.put(pair, counted, comparison.share)

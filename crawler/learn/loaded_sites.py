@@ -13,6 +13,7 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.walls import WallPauses, Walls
 from canonry.crawler.settings.learning_settings import LearningSettings
+from canonry.storage.learned import ledger
 from canonry.storage.recrawls import absences
 
 # Approximate memory for all sites, what they are reduced to if they take more, and what each may
@@ -74,6 +75,7 @@ class LoadedSites:
         self._settings = settings
         self._pauses = pauses
         self._began = began
+        self._since: float | None = None  # when the last run ended; None: not known
         self._sites: OrderedDict[str, LoadedSite] = OrderedDict()  # the latest at the end
         self._sizes: dict[str, int] = {}  # in bytes
         self._bytes = 0  # the sum of these sizes
@@ -157,16 +159,23 @@ class LoadedSites:
     def _load(self, name: str) -> LoadedSite:
         """Return a site with what the store knows of it, and with what was found of it."""
         site = LearnedSite(self._settings)
-        is_whole = self._is_to_load_whole(name)
-        if self.connection is not None and (is_whole or self._has_dropped):
+        is_first = hash(name) not in self._met and len(self._met) < _MET
+        if is_first:
+            self._met.add(hash(name))
+        # Once for each site, if the store has URLs that this session has not seen.
+        is_whole = name in self._whole or (self.is_known and is_first)
+        self._whole.discard(name)
+        if self.connection is not None and (is_whole or (self._has_dropped and not is_first)):
             # One that had no room gets its rules back, and its URLs no more.
+            if self._since is None:
+                self._since = ledger.end_of_last_run(self.connection, self._began)
             site_records.load(
                 self.connection,
                 name,
                 self._canonicalizer,
                 site,
                 whole=is_whole,
-                began=self._began,
+                since=self._since,
             )
         unanswered = self._unanswered.pop(name, {})
         self._number_unanswered -= len(unanswered)
@@ -175,16 +184,6 @@ class LoadedSites:
         known = partial(self._first_pages_of, name)
         walls = None if self._pauses is None else Walls(self._pauses, known, self._titles_before)
         return LoadedSite(site, RequestPolicy(site), walls)
-
-    def _is_to_load_whole(self, name: str) -> bool:
-        """Return True, once for each site, if the store has URLs that this session has not seen."""
-        if name in self._whole:
-            self._whole.discard(name)
-            return True
-        if not self.is_known or hash(name) in self._met or len(self._met) >= _MET:
-            return False
-        self._met.add(hash(name))
-        return True
 
     def _titles_before(self, url_ids: Sequence[int]) -> set[str | None]:
         """Return the titles that pages of URLs had before a recrawl, where these are others now."""

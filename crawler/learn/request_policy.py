@@ -21,6 +21,7 @@ _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it
 _FIRST = 8  # queued URLs that are requested early while no evidence supports a rule
 # URLs that rules hold, which each run asks: a share, at least and at most.
 _TESTED, _FEWEST_TESTS, _TESTS = 0.01, 4, 20
+NAMES_IN_DOUBT = 4  # that are asked for
 _ENOUGH = 40  # same classes, from which on no requests are made for a candidate
 _MOST_CLASSES = 20_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
@@ -76,6 +77,17 @@ class RequestPolicy:
         self._site.extra += number
         return sorted(held, key=lambda url_id: hash((self._site.began, url_id)))[:number]
 
+    def in_doubt(self) -> list[int]:
+        """Return, once each, ids of URLs whose further names may tell which of their rules holds.
+
+        They differ by several rules that act.
+        """
+        found, self._site.in_doubt = self._site.in_doubt, []
+        if not found or self._site.extra >= self.budget():
+            return []
+        self._site.extra += NAMES_IN_DOUBT
+        return found
+
     def _of_rule(self, rule: RuleEvidence, most: int) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; of pairs with the most answers first.
 
@@ -94,7 +106,7 @@ class RequestPolicy:
         pairs = [
             pair
             for pair, compared in rule.open.items()
-            if compared.verdict is wanted
+            if (compared.verdict is wanted or rule.state == "suspended")
             and all(identity in self._site.pages for identity in pair)
             and (tally.same or self._is_promising(pair, compared))
         ]

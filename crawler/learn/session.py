@@ -22,7 +22,7 @@ from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.loaded_sites import LoadedSites
-from canonry.crawler.learn.request_policy import Probe
+from canonry.crawler.learn.request_policy import NAMES_IN_DOUBT, Probe
 from canonry.crawler.learn.rule_reports import RuleReports
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
@@ -35,7 +35,7 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned import classes, rekeying, rule_rows
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, pages, urls
 from canonry.storage.sql.bulk import rows_of
@@ -196,6 +196,7 @@ class LearningSession(StoredRules):
             changed += decide(site)
             sooner += policy.to_ask_first()
             probed_ids += policy.tests_of_run()
+            probed_ids += classes.further_names(connection, policy.in_doubt(), NAMES_IN_DOUBT)
             probed_ids += [site.pages[identity].url_id for identity in policy.questions()]
         held, released, deferred = self._publish(connection, changed, now)
         later += [*held, *deferred]

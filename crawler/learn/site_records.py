@@ -1,6 +1,5 @@
 """Load and save a learned site: its rules with their pairs, and the answers of its pages."""
 
-import math
 from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection
@@ -29,7 +28,7 @@ def load(
     site: LearnedSite,
     *,
     whole: bool = True,
-    began: float = math.inf,
+    since: float = 0.0,
 ) -> None:
     """Load a site from the store.
 
@@ -39,15 +38,15 @@ def load(
         canonicalizer: makes identities, without learned rules.
         site: a new one.
         whole: False loads its rules alone, and if there are any, how many of its URLs answered.
-        began: when the workers of this run did; seconds since 1970.
+        since: when the last run ended: answers since are of the same time; seconds since 1970.
     """
-    since = ledger.end_of_last_run(connection, began)  # answers since are of the same time
     sites = (name, f"www.{name}")
     hosts = [without_port(one) for one in sites]
     rules = rule_rows.of_hosts(connection, sites, RULE_STATES)
-    if whole or rules:
-        host_urls.index(connection)
-        site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
+    if not whole and not rules:
+        return
+    host_urls.index(connection)
+    site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
     site.began = since
     if since and any(rule.state in IN_FORCE for rule in rules):
         site.held = classes.held_of(connection, hosts, _MOST_COUNTED)
@@ -67,12 +66,12 @@ def load(
     for past in past_urls:
         if past.state == State.QUEUED:
             site.pages.waits(canonicalizer.identity(past.url))
-    if rules and not whole:
+    if not whole:
         site.extra = site.settings.requests.base  # what it may ask for before it spares, it has
     site.pages.unsaved.clear()
     site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]
-    for hop in ledger.open_hops_of(connection, led):
+    for hop in ledger.open_hops_of(connection, led) if led else ():
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
 
 

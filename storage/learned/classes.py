@@ -258,6 +258,14 @@ def edges_of(connection: Connection, url_ids: Sequence[int]) -> dict[int, tuple[
     return {url_id: (one, located) for url_id, one, located, kind in found if kind == "rule"}
 
 
+def further_names(connection: Connection, url_ids: Sequence[int], most: int) -> list[int]:
+    """Return the ids of other URLs that rules merge with some, of so many at most."""
+    known = {*url_ids, *(one for one, _identity in edges_of(connection, url_ids).values())}
+    question = "SELECT from_id FROM aliases WHERE kind = 'rule' AND to_id"
+    found = {url_id for (url_id,) in rows_of(connection, question, list(known))}
+    return sorted(found - known)[:most]
+
+
 def represented_by_pages(connection: Connection, url_ids: Sequence[int]) -> set[int]:
     """Return the URLs that rules hold for a page that was fetched without an error."""
     edges = edges_of(connection, url_ids)

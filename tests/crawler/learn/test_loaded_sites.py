@@ -86,6 +86,25 @@ def test_a_site_without_rules_that_had_no_room_is_not_loaded_again(
     store.close()
 
 
+@pytest.mark.usefixtures("little_room")
+def test_the_store_is_not_asked_about_sites_that_are_new_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        site_records, "load", lambda _connection, name, *_given, **_options: asked.append(name)
+    )
+    store, loaded = open_store(tmp_path), sites()
+    with store.transaction() as connection:
+        loaded.connection = connection
+        for host in range(1000):
+            answer(loaded, f"h{host}.example", 0)
+        assert asked == []
+        answer(loaded, "h0.example", 1)
+    assert asked == ["h0.example"], "it had no room"
+    store.close()
+
+
 def test_what_waits_for_a_site_is_known_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaded_sites, "_MOST_UNANSWERED", 100)
     loaded = sites()
