@@ -70,7 +70,7 @@ def run(kind: str, workers: int, where: str, *more: str) -> Run:
     """Crawl with so many workers."""
     with tempfile.TemporaryDirectory() as name, database(kind, Path(name)) as store:
         settings = Path(name) / "x.toml"
-        settings.write_text("[crawl]\nrequests_per_host = 8\nrequests_per_address = 0\n")
+        settings.write_text("[crawl]\nrequests_per_host = 8\n")
         words = [sys.executable, "-m", "canonry", "crawl", url(0), "--scope", "any", "--delay", "0"]
         words += ["--allow-private", "--connect-to", f"::{where}", "--concurrency", "32", "--json"]
         words += ["--config", str(settings), "--store", store, "--workers", str(workers), *more]

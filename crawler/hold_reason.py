@@ -12,10 +12,10 @@ class HoldReason(Enum):
     TOO_DEEP = "it is more links away from the seeds than --max-depth allows"
     TOO_MANY_HOPS = "it comes after too many redirects in a row (max_hops)"
     TOO_LONG = "it is longer than max_url, like the links of endless sites"
-    TOO_MANY_SEGMENTS = "its path has more segments than max_segments, as on endless sites"
+    TOO_MANY_SEGMENTS = "its path has more than 40 segments, as on endless sites"
     REPEATING_PATH = (
-        "its path repeats a segment, or its query a field, more than max_repeats times, "
-        "as on endless sites"
+        "its path repeats a segment, or its query a field, more than three times, as on endless "
+        "sites"
     )
     OTHER_TYPE = "its Content-Type is none of --only-types, so its body was not read"
     PATTERN_BUDGET = "the limit of URLs with its pattern is reached (max_per_pattern)"

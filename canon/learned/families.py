@@ -33,9 +33,6 @@ class Family(Rule):
             could form a circle.
         by_query: True if each query of a path is evidence of its own: the rule is not about paths.
         one_page: True if a rule is about one page: each of its URLs is evidence of its own.
-        any_share: True if a rule may change any share of a host's URLs (see ``[gate]`` in
-            ``config/learning.toml``).
-        any_class_size: True if a rule may merge any number of URLs into one.
         one_to_one: True if no two URLs that a rule changes become one.
         named: True if it is only for host names without a port: with a port or an address, another
             scheme or host name may lead elsewhere.
@@ -50,8 +47,6 @@ class Family(Rule):
     can_chain: bool = False
     by_query: bool = False
     one_page: bool = False
-    any_share: bool = False
-    any_class_size: bool = False
     one_to_one: bool = False
     named: bool = False
 
@@ -124,7 +119,6 @@ FAMILIES: dict[str, Family] = {
         mark=marks.http,
         check=family_fields.takes_none,
         describe=lambda _: "http is https",
-        any_share=True,
         named=True,
         by_query=True,
         one_to_one=True,
@@ -140,7 +134,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_path_parameter,
         describe=lambda rewrite: f"path parameter {rewrite.old} selects nothing",
         by_query=True,
-        any_class_size=True,
     ),
     "session-segment": _learned(
         "session-segment",
@@ -152,7 +145,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_none,
         describe=lambda _: "a session's segment, such as (S(x1y2z3)), selects nothing",
         by_query=True,
-        any_class_size=True,
     ),
     "double-slash": _learned(
         "double-slash",
@@ -220,7 +212,6 @@ FAMILIES: dict[str, Family] = {
         mark=marks.semicolons,
         check=family_fields.takes_none,
         describe=lambda _: "';' between parameters is '&'",
-        any_share=True,
         by_query=True,
         one_to_one=True,
     ),
@@ -235,7 +226,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_parameters,
         describe=_describe_mix,
         by_query=True,
-        any_class_size=True,
     ),
     "parameter-group": _learned(
         "parameter-group",
@@ -248,7 +238,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_parameters,
         describe=_describe_group,
         by_query=True,
-        any_class_size=True,
     ),
     "parameter-irrelevant": _learned(
         "parameter-irrelevant",
@@ -261,7 +250,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_parameter,
         describe=_describe_parameter,
         by_query=True,
-        any_class_size=True,
     ),
     "parameter-default": _learned(
         "parameter-default",
@@ -286,7 +274,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_parameter_of_page,
         describe=_describe_page,
         one_page=True,
-        any_class_size=True,
     ),
     "parameter-anywhere": _learned(
         "parameter-anywhere",
@@ -299,7 +286,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_parameter_anywhere,
         describe=_describe_anywhere,
         by_query=True,
-        any_class_size=True,
     ),
     "query-selection": _learned(
         "query-selection",
@@ -312,7 +298,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_selection,
         describe=_describe_selection,
         by_query=True,
-        any_class_size=True,
     ),
     "parameter-order": _learned(
         "parameter-order",
@@ -324,7 +309,6 @@ FAMILIES: dict[str, Family] = {
         check=family_fields.takes_none,
         describe=lambda _: "the order of parameters means nothing",
         by_query=True,
-        any_class_size=True,
     ),
     "www": _learned(
         "www",
@@ -338,7 +322,6 @@ FAMILIES: dict[str, Family] = {
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
         can_chain=True,
-        any_share=True,
         named=True,
         by_query=True,
         one_to_one=True,
@@ -355,7 +338,6 @@ FAMILIES: dict[str, Family] = {
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
         can_chain=True,
-        any_share=True,
         named=True,
         by_query=True,
         one_to_one=True,

@@ -30,12 +30,9 @@ _CANDIDATE = partial(tuple.__new__, Candidate)  # takes a third of the time of c
 _BASE = re.compile(r"(https?://[^/?#\\]+)(/(?:[^?#\\]*/)?)[^/?#\\]*(?:[?#].*)?", re.DOTALL)
 
 
-# The setting that lifts a reason to hold.
-_SETTINGS = {
-    HoldReason.TOO_LONG: "max_url",
-    HoldReason.TOO_MANY_SEGMENTS: "max_segments",
-    HoldReason.REPEATING_PATH: "max_repeats",
-}
+_SETTINGS = {HoldReason.TOO_LONG: "max_url"}  # that lift a reason to hold
+_MOST_SEGMENTS = 40  # of a path
+_MOST_REPEATS = 3  # of a segment of a path, or of a field of a query with its value
 # The parts in which URLs of one program differ: ids (letters and digits, or UUIDs), and numbers, as
 # in dates.
 _VARIABLE = re.compile(
@@ -109,7 +106,7 @@ class URLFilter:
             return hold
         if mark:
             spelling = spelled(reference, url)
-        hold = self._beyond(host, depth, hops) or hold
+        hold = self._beyond(host, depth, hops) or _unless_seed(hold, depth)
         held = None if hold is None else hold.label
         return _CANDIDATE(
             (url, spelling, key, host, depth, hops, source, held, False, priority, False)
@@ -125,7 +122,7 @@ class URLFilter:
 
     def reason_to_hold(self, url: str, depth: int, hops: int) -> HoldReason | None:
         """Return the reason for which this crawl holds a URL; None when it may be fetched."""
-        return self._beyond(host_of(url), depth, hops) or self._reason_in(url)
+        return self._beyond(host_of(url), depth, hops) or _unless_seed(self._reason_in(url), depth)
 
     def judge(self, text: str) -> tuple[str, ScopeVerdict]:
         """Return the URL that a text means, and whether a link to it would be followed, and why.
@@ -219,18 +216,24 @@ def reason_to_hold(url: str, limits: TrapSettings) -> HoldReason | None:
     """
     if len(url) > limits.max_url:
         return HoldReason.TOO_LONG
-    if url.count("/") > limits.max_repeats + 2:  # the two behind the scheme
+    if url.count("/") > _MOST_REPEATS + 2:  # the two behind the scheme
         segments = [segment for segment in Parts.of(url).path.split("/") if segment]
-        if len(segments) > limits.max_segments:
+        if len(segments) > _MOST_SEGMENTS:
             return HoldReason.TOO_MANY_SEGMENTS
-        if _repeats(segments, limits.max_repeats):
+        if _repeats(segments, _MOST_REPEATS):
             return HoldReason.REPEATING_PATH
-    if url.count("&") >= limits.max_repeats:
+    if url.count("&") >= _MOST_REPEATS:
         fields = (Parts.of(url).query or "").split("&")
         fields = [field for field in fields if field.partition("=")[2]]
-        if _repeats(fields, limits.max_repeats):
+        if _repeats(fields, _MOST_REPEATS):
             return HoldReason.REPEATING_PATH
     return None
+
+
+def _unless_seed(hold: HoldReason | None, depth: int) -> HoldReason | None:
+    """Return a reason to hold a URL, unless it looks endless and was given as a seed."""
+    is_endless = hold in {HoldReason.TOO_MANY_SEGMENTS, HoldReason.REPEATING_PATH}
+    return None if is_endless and depth == 0 else hold
 
 
 def _repeats(parts: Sequence[str], most: int) -> bool:

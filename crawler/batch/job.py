@@ -1,5 +1,7 @@
 """A whole dedup job: read files, write outputs atomically, and only then commit what was seen."""
 
+import hashlib
+import os
 import sys
 import time
 from collections import Counter
@@ -11,7 +13,7 @@ from typing import IO
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import html_report, results
-from canonry.crawler.batch.checkpoint import Workplace, workplace
+from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
 from canonry.crawler.batch.interrupts import interrupted_at_once
@@ -20,17 +22,37 @@ from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
-from canonry.crawler.batch.repeats import name_of
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import output, tables
 from canonry.crawler.files.blocks import BlockSpool
+from canonry.crawler.files.output import is_special
 from canonry.crawler.key_files.seen_file import SeenFile, extending
 from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
+
+
+def name_of(job: Job, plan: Plan) -> str:
+    """Return what tells a job from others with the same file of keys; "" if it cannot be repeated.
+
+    Its inputs tell it, by their names, sizes and times, and so do its outputs and what is in them.
+
+    Args:
+        job: with the names of its outputs.
+        plan: of the job.
+    """
+    outputs = [name for name in (job.out, job.map, job.groups, job.report) if name is not None]
+    if job.reads_streams or not outputs or (job.out is None and not (job.seen_only or job.quiet)):
+        return ""
+    if any(not is_remote(name) and is_special(name) for name in outputs):
+        return ""
+    places = [name if is_remote(name) else os.path.realpath(name) for name in outputs]
+    written = (places, job.output_format, job.contents)
+    text = f"{fingerprint(plan, 0, '')} {written!r}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def run(

@@ -1,6 +1,8 @@
 """XML that lists URLs: sitemaps (sitemaps.org), Atom (RFC 4287) and RSS; and its entities."""
 
 import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from html.entities import html5
 from typing import NamedTuple
 from xml.parsers import expat
@@ -8,7 +10,31 @@ from xml.parsers import expat
 from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
-from canonry.crawler.documents.feed_dates import seconds_of
+
+_DAY = re.compile(r"([0-9]{4})(-[0-9]{2})?(-[0-9]{2})?")
+_LONGEST = 64  # characters
+
+
+def seconds_of(text: str) -> float | None:
+    """Return a date as seconds since 1970, UTC; None if it is none.
+
+    A date without a time zone is in UTC, one without a time is the beginning of its day.
+    """
+    text = text.strip()
+    if not text or len(text) > _LONGEST:
+        return None
+    try:
+        if (found := _DAY.fullmatch(text)) is not None:
+            year, month, day = found[1], found[2] or "-01", found[3] or "-01"
+            moment = datetime.fromisoformat(f"{year}{month}{day}")
+        elif text[0].isdigit() and text[4:5] == "-":
+            moment = datetime.fromisoformat(text)
+        else:
+            moment = parsedate_to_datetime(text)
+        return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
 
 _HEAD = 4096  # the root element must appear within this many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")

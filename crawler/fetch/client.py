@@ -1,7 +1,10 @@
 """The only HTTP client: one hop per request; each URL is sent byte for byte as resolved."""
 
 import asyncio
+import errno
+import os
 import re
+import socket
 import ssl
 from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
@@ -19,9 +22,8 @@ from yarl import URL
 from canonry.canon import parse
 from canonry.canon.syntax import to_text
 from canonry.crawler.fetch import addresses, open_files
-from canonry.crawler.fetch.addresses import ConnectTo, GuardedResolver
+from canonry.crawler.fetch.addresses import AddressRefusedError, ConnectTo, GuardedResolver
 from canonry.crawler.fetch.body_reader import BodyReader, RequestTime
-from canonry.crawler.fetch.causes import as_fetch_error
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.identity import RequestSigner
 from canonry.crawler.fetch.pacing import PacedRequest, Pacer, Unpaced, pace
@@ -33,6 +35,47 @@ from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.proxies import Proxies
 from canonry.storage.http_status import OK
+
+# The order counts: many of aiohttp's errors belong to several of these classes.
+_FAULTS: tuple[tuple[tuple[type[BaseException], ...], Fault], ...] = (
+    ((aiohttp.ClientProxyConnectionError,), Fault.PROXY),
+    ((asyncio.TimeoutError,), Fault.TIMEOUT),
+    ((aiohttp.ClientConnectorDNSError,), Fault.DNS),
+    ((aiohttp.ClientSSLError,), Fault.TLS),
+    ((aiohttp.ClientPayloadError,), Fault.BODY),
+    ((aiohttp.ServerDisconnectedError, aiohttp.ClientResponseError), Fault.PROTOCOL),
+    ((aiohttp.ClientConnectionError, OSError), Fault.CONNECT),
+)
+# Final answers of name servers: no such name, or no address of it. Other faults may pass.
+_NO_ADDRESS = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+
+
+def as_fetch_error(error: BaseException) -> FetchError:
+    """Return the fetch error for an error of aiohttp or the system, with its cause as detail."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, AddressRefusedError):
+        return FetchError(Fault.ADDRESS, str(cause))
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return FetchError(Fault.PROXY, f"status {error.status}")
+    fault = next((fault for kinds, fault in _FAULTS if isinstance(error, kinds)), Fault.PROTOCOL)
+    final = isinstance(cause, socket.gaierror) and cause.errno in _NO_ADDRESS
+    return FetchError(fault, _detail(cause), final=final)
+
+
+def _detail(cause: BaseException) -> str:
+    """Return what happened, in a few words from a small set, so that they can be counted."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return cause.verify_message.partition(",")[0].lower()
+    if isinstance(cause, ssl.SSLError) and cause.reason:
+        return cause.reason.lower().replace("_", " ")
+    if isinstance(cause, socket.gaierror):
+        return (cause.strerror or "").lower()
+    if isinstance(cause, OSError) and cause.errno is not None and cause.errno in errno.errorcode:
+        return os.strerror(cause.errno).lower()
+    if isinstance(cause, aiohttp.ConnectionTimeoutError):
+        return "no connection"
+    return type(cause).__name__
+
 
 # Browsers take 256 KiB of headers; aiohttp's own limits, 8 KiB a line and 128 lines, lose pages.
 _MAX_LINE = 1 << 16
@@ -82,19 +125,21 @@ class Client:
             "User-Agent": crawl.user_agent + contact,
             "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
         }
+        self._patience = self._fetch.timeout / 3  # seconds for opening a connection
         if _MAIL.fullmatch(crawl.contact):
             self._headers["From"] = crawl.contact  # as RFC 9110 section 10.1.2 asks of robots
 
     async def __aenter__(self) -> Self:
         """Open the session."""
+        patience = self._patience
         self._resolver = GuardedResolver(
             aiohttp.ThreadedResolver(),
             self._rules,
             allow_private=self._fetch.allow_private,
-            patience=self._fetch.connect_timeout,
+            patience=patience,
         )
         guard = None if self._fetch.allow_private else self._resolver
-        self._routes = ProxyRoutes(self._proxies, self._rules, guard, self._fetch.connect_timeout)
+        self._routes = ProxyRoutes(self._proxies, self._rules, guard, patience)
         self._session = self._opened(self._resolver)
         # It only looks up proxies. The user chose them, so no guard checks their addresses.
         self._proxied = self._opened(aiohttp.ThreadedResolver())
@@ -115,7 +160,7 @@ class Client:
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(sock_connect=self._fetch.connect_timeout),
+            timeout=aiohttp.ClientTimeout(sock_connect=self._patience),
             headers=self._headers,
             request_class=PacedRequest,
             response_class=_AddressedResponse,

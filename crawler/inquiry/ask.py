@@ -274,7 +274,7 @@ def _reason_to_hold(
     """Return the first reason for which a crawl like the last one would not fetch a URL."""
     if not is_fetched(question.url):
         return HoldReason.SCHEME
-    hold = None if question.limits is None else question.limits.reason_to_hold(question.url, 0, 0)
+    hold = None if question.limits is None else question.limits.judge(question.url)[1].reason
     if hold is not None:
         return hold
     if exclusions.keeps(question.connection)(question.url):

@@ -48,12 +48,9 @@ def _deeper(case: Case) -> str:
     return f"--max-depth {case.depth} or more (it was {case.settings.crawl.max_depth})"
 
 
-def _traps(key: str, need: Callable[[Case], str] = lambda _case: "a larger number") -> Remedy:
-    def remedy(case: Case) -> str:
-        limit = getattr(case.settings.traps, key)
-        return f"{key} in [traps] of --config: {need(case)} (it was {limit:,})"
-
-    return remedy
+def _longer(case: Case) -> str:
+    limit = case.settings.traps.max_url
+    return f"max_url in [traps] of --config: {len(case.url):,} or more (it was {limit:,})"
 
 
 def setting_of(reason: str, url: str, settings: Settings) -> str:
@@ -103,6 +100,7 @@ def _release(reason: Fault | HoldReason) -> str:
 
 
 _SAME = "the same crawl command again: it tries what it could not reach before"
+_SEED = "it as a seed of the crawl: seeds are always fetched"
 _PORTS = "nothing: such ports are never asked"
 _ADDRESS = f"--allow-private, if the address is your own network's; then {_release(Fault.ADDRESS)}"
 
@@ -120,9 +118,9 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
             f"max_hops in [crawl] of --config: {case.hops} or more "
             f"(it was {case.settings.crawl.max_hops})"
         ),
-        HoldReason.TOO_LONG.label: _traps("max_url", lambda case: f"{len(case.url):,} or more"),
-        HoldReason.TOO_MANY_SEGMENTS.label: _traps("max_segments"),
-        HoldReason.REPEATING_PATH.label: _traps("max_repeats"),
+        HoldReason.TOO_LONG.label: _longer,
+        HoldReason.TOO_MANY_SEGMENTS.label: _says(_SEED),
+        HoldReason.REPEATING_PATH.label: _says(_SEED),
         HoldReason.OTHER_TYPE.label: lambda case: (
             f"--only-types with its type (it was {', '.join(case.settings.fetch.only_types)})"
         ),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from canonry.canon.learned import FAMILIES, Rewrite, RuleState
 from canonry.canon.syntax import Parts, query
+from canonry.crawler.learn import limits
 from canonry.crawler.learn.evidence import (
     NAMES_FOR_A_CLASS,
     ClassTally,
@@ -19,12 +20,13 @@ from canonry.crawler.learn.evidence import (
     RuleEvidence,
 )
 from canonry.crawler.learn.learned_site import LearnedSite
+from canonry.crawler.learn.limits import Needed
 from canonry.crawler.learn.rules.infer import as_read, opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
-from canonry.crawler.settings.learning_settings import LearningSettings, Needed
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 WITH_VALUES = _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
+_OF_PAGE = "parameter-of-page"
 
 _REST = 7 * 86_400.0  # seconds for which a revoked rule stays so, whatever its pages become
 
@@ -32,17 +34,18 @@ _Pairs: TypeAlias = dict[URLPair, JudgedPair]
 _Groups: TypeAlias = dict[Rewrite, _Pairs]  # pairs, by the rule for their group
 
 
-def needed_for(rewrite: Rewrite, settings: LearningSettings) -> Needed:
-    """Return how much evidence a rule needs, by its family."""
-    needed, decision = settings.needed, settings.decision
+def needed_for(rewrite: Rewrite, *, is_mined: bool = False) -> Needed:
+    """Return how much evidence a rule needs, by its family; more if nobody can ask again."""
+    factor = limits.UNTESTED if is_mined else 1.0
     if rewrite.family in {"host-alias", "path-prefix"}:
-        return needed.moved
-    if not rewrite.family.startswith("parameter"):
-        return needed
-    found = needed.selecting if rewrite.old in decision.selecting else needed.parameter
-    if rewrite.family == "parameter-of-page":
-        return Needed(own_word=found.own_word, content=decision.names_of_page)
-    return found
+        found = limits.MOVED
+    elif not rewrite.family.startswith("parameter"):
+        found = limits.ORDINARY
+    else:
+        selects = rewrite.old in limits.SELECTING_NAMES
+        found = limits.SELECTING if selects else limits.PARAMETER
+    own_word, content = (int(factor * number) for number in found)
+    return Needed(own_word, limits.NAMES_OF_PAGE if rewrite.family == _OF_PAGE else content)
 
 
 def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
@@ -68,10 +71,9 @@ def decide(site: LearnedSite) -> Iterator[tuple[RuleEvidence, RuleState]]:
 
 def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
     """Return the state that the evidence for a rule gives it."""
-    settings, counts = site.settings, rule.tally
-    needed = needed_for(rule.rewrite, settings)
+    counts, needed = rule.tally, needed_for(rule.rewrite, is_mined=site.is_mined)
     if rule.state in {"active", "suspended"}:
-        if counts.refuted > most_wrong(counts, settings):
+        if counts.refuted > most_wrong(counts):
             return "revoked"
         return "suspended" if counts.different > counts.refuted else "active"
     if rule.state == "revoked":
@@ -80,10 +82,10 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
         rule.accept_mended()
         rule.state, counts = "candidate", rule.tally
     unknown = counts.undecidable if site.text.varies else counts.unknown
-    if counts.different or unknown > most_unknown(counts, settings):
+    if counts.different or unknown > most_unknown(counts):
         return rule.state
     against = site.rules.get(opposite(rule.rewrite))
-    if unconfirmed(counts, settings) or is_outdone(rule, against):
+    if unconfirmed(counts) or is_outdone(rule, against):
         return rule.state
     is_enough = counts.own_word >= needed.own_word or _is_enough(site, rule)
     return "active" if is_enough else rule.state
@@ -92,8 +94,8 @@ def _next_state(site: LearnedSite, rule: RuleEvidence) -> RuleState:
 def _is_enough(site: LearnedSite, rule: RuleEvidence) -> bool:
     """Return True if the content of its pages is enough for a rule to become active."""
     rule.is_widespread = site.text.has_few_pages(2 * rule.tally.same)
-    is_enough = rule.weight >= needed_for(rule.rewrite, site.settings).content
-    least = site.settings.decision.worthwhile
+    is_enough = rule.weight >= needed_for(rule.rewrite, is_mined=site.is_mined).content
+    least = 0 if site.is_mined else limits.WORTHWHILE  # nothing waits in the queue of an archive
     if rule.rewrite.family == "parameter-separator":  # it holds no URLs itself
         return is_enough
     may_act = is_enough and not _is_copy(site, rule) and site.may_hold(rule.rewrite, least)
@@ -108,7 +110,7 @@ def _knows_values(site: LearnedSite, rule: RuleEvidence) -> bool:
     known = values_seen(rule)
     waiting = [_fields_of(url, rule.rewrite.old)[0] for url in site.queued_by(rule.rewrite)]
     is_all = bool(waiting) and all(values <= known for values in waiting)
-    return is_all or len(known) >= site.settings.decision.values
+    return is_all or len(known) >= limits.VALUES
 
 
 def values_seen(rule: RuleEvidence) -> set[str]:
@@ -124,32 +126,31 @@ def _is_copy(site: LearnedSite, rule: RuleEvidence) -> bool:
     Releases of a manual are nearly the same. So only one rule about a directory is active at a
     time. None becomes active where two directories had many equal pages, and then different ones.
     """
-    rewrite, copies = rule.rewrite, site.settings.decision.copies
+    rewrite = rule.rewrite
     if rewrite.family != "path-prefix":
         return False
     for other in site.rules.values():
         if other.rewrite.family == "path-prefix" and other is not rule:
             shared = {rewrite.old, rewrite.new} & {other.rewrite.old, other.rewrite.new}
-            has_differed = other.tally.different and other.tally.same >= copies
+            has_differed = other.tally.different and other.tally.same >= limits.COPIES
             if has_differed or (shared and other.state in IN_FORCE):
                 return True
     return False
 
 
-def most_wrong(counts: ClassTally, settings: LearningSettings) -> int:
+def most_wrong(counts: ClassTally) -> int:
     """Return how many classes may turn out to be different while a rule acts."""
-    return min(1, int(settings.decision.wrong * counts.same))
+    return min(1, int(limits.WRONG * counts.same))
 
 
-def most_unknown(counts: ClassTally, settings: LearningSettings) -> int:
+def most_unknown(counts: ClassTally) -> int:
     """Return how many classes may be unknown when a rule becomes active."""
-    return max(1, int(settings.decision.unknown * counts.same))
+    return max(1, int(limits.UNKNOWN * counts.same))
 
 
-def unconfirmed(counts: ClassTally, settings: LearningSettings) -> int:
+def unconfirmed(counts: ClassTally) -> int:
     """Return how many more classes a crawl has to see, where the evidence was mined or imported."""
-    confirmed = settings.decision.confirmed
-    return max(0, confirmed - (counts.same - counts.mined)) if counts.mined else 0
+    return max(0, limits.CONFIRMED - (counts.same - counts.mined)) if counts.mined else 0
 
 
 def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
@@ -162,7 +163,7 @@ def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     """Yield the same rule for parts of its site: a section, a value, or one page."""
     counts, rewrite = whole.tally, whole.rewrite
-    least = needed_for(rewrite, site.settings).own_word
+    least = needed_for(rewrite, is_mined=site.is_mined).own_word
     if rewrite.family == _BESIDE and counts.different and counts.same >= least:
         for groups in _beside_values(rewrite, whole.pairs):
             yield from _rules_by(site, _where_it_holds(groups, least))
@@ -175,11 +176,10 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
         yield from _rules_by(site, _where_it_holds(_by_section(rewrite, whole.pairs)))
     if counts.different and rewrite.family == _DROPS:
         yield from _rules_by(site, _where_it_holds(_by_value(rewrite, whole.pairs)))
-    limits = site.settings.decision
-    may_be = rewrite.family == _DROPS and rewrite.old not in limits.selecting
-    if may_be and counts.names >= limits.names_of_page:
+    may_be = rewrite.family == _DROPS and rewrite.old not in limits.SELECTING_NAMES
+    if may_be and counts.names >= limits.NAMES_OF_PAGE:
         pages = _by_page(rewrite, whole.pairs).items()
-        enough = {page: found for page, found in pages if _same(found) >= limits.names_of_page}
+        enough = {page: found for page, found in pages if _same(found) >= limits.NAMES_OF_PAGE}
         yield from _rules_by(site, enough)
 
 

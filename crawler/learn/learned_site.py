@@ -28,7 +28,6 @@ from canonry.crawler.learn.text.comparison import (
     compare,
 )
 from canonry.crawler.learn.text.site_text import SiteText
-from canonry.crawler.settings.learning_settings import LearningSettings, defaults
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
@@ -64,13 +63,13 @@ class _Led(NamedTuple):
 class LearnedSite:
     """The pages, rules and pairs of one site."""
 
-    def __init__(self, settings: LearningSettings | None = None) -> None:
+    def __init__(self, *, is_mined: bool = False) -> None:
         """Start with nothing known.
 
         Args:
-            settings: of learning; None for the defaults.
+            is_mined: True for a site of an archive: nobody can ask again, and nothing waits.
         """
-        self.settings = settings or defaults()
+        self.is_mined = is_mined
         self.text = SiteText()
         self.pages = SitePages(self.text)
         self.rules: dict[Rewrite, RuleEvidence] = {}

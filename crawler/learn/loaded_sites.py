@@ -12,7 +12,6 @@ from canonry.crawler.learn import site_records
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.walls import WallPauses, Walls
-from canonry.crawler.settings.learning_settings import LearningSettings
 from canonry.storage.learned import ledger
 from canonry.storage.recrawls import absences
 
@@ -59,7 +58,6 @@ class LoadedSites:
     def __init__(
         self,
         canonicalizer: Canonicalizer,
-        settings: LearningSettings | None,
         pauses: WallPauses | None,
         began: float,
     ) -> None:
@@ -67,12 +65,10 @@ class LoadedSites:
 
         Args:
             canonicalizer: makes identities, without learned rules.
-            settings: of learning; None for the defaults.
             pauses: of hosts that a wall hides; None looks for no walls.
             began: when this run did, in all of its processes; seconds since 1970.
         """
         self._canonicalizer = canonicalizer
-        self._settings = settings
         self._pauses = pauses
         self._began = began
         self._since: float | None = None  # when the last run ended; None: not known
@@ -158,7 +154,7 @@ class LoadedSites:
 
     def _load(self, name: str) -> LoadedSite:
         """Return a site with what the store knows of it, and with what was found of it."""
-        site = LearnedSite(self._settings)
+        site = LearnedSite()
         is_first = hash(name) not in self._met and len(self._met) < _MET
         if is_first:
             self._met.add(hash(name))

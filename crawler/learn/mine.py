@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, InvalidURL
@@ -18,6 +17,7 @@ from canonry.canon.learned import Evidence, LearnedRule, act, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.files.captures import Capture
+from canonry.crawler.learn import limits
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
@@ -27,7 +27,6 @@ from canonry.crawler.learn.site_records import evidence_of, save_rules
 from canonry.crawler.learn.standing import oriented
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict, compare
 from canonry.crawler.learn.text.text_blocks import blocks_of
-from canonry.crawler.settings.learning_settings import LearningSettings, Needed, defaults
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import MINED
@@ -50,53 +49,27 @@ class Mined(NamedTuple):
     refused: dict[str, int]  # captures with invalid URLs, by reason
 
 
-def mine(
-    captures: Iterable[Capture],
-    canonicalizer: Canonicalizer,
-    settings: LearningSettings | None = None,
-) -> Mined:
+def mine(captures: Iterable[Capture], canonicalizer: Canonicalizer) -> Mined:
     """Return the rules that the captures of an archive support, sorted.
 
     Args:
         captures: as `captures.read` and the like yield them.
         canonicalizer: makes identities, without learned rules.
-        settings: of learning; None for the defaults.
     """
-    mining = _Mining(canonicalizer, _without_questions(settings or defaults()))
+    mining = _Mining(canonicalizer)
     for capture in captures:
         mining.add(capture)
     rules = sorted(mining.rules(), key=lambda rule: rule.rewrite)
     return Mined(tuple(rules), mining.redirects, mining.pages, mining.other, mining.refused)
 
 
-def _without_questions(settings: LearningSettings) -> LearningSettings:
-    """Return settings for rules that nobody can test: each needs more evidence."""
-    factor, needed = settings.decision.untested, settings.needed
-
-    def more(kind: Needed) -> Needed:
-        return Needed(own_word=int(factor * kind.own_word), content=int(factor * kind.content))
-
-    own = more(needed)
-    stricter = replace(
-        needed,
-        own_word=own.own_word,
-        content=own.content,
-        parameter=more(needed.parameter),
-        selecting=more(needed.selecting),
-        moved=more(needed.moved),
-    )
-    # Nothing waits in a queue, so a rule is never worthless.
-    return replace(settings, needed=stricter, decision=replace(settings.decision, worthwhile=0))
-
-
 class _Mining:
     """Takes captures in any order, and keeps sites in memory until all of theirs were read."""
 
-    def __init__(self, canonicalizer: Canonicalizer, settings: LearningSettings) -> None:
+    def __init__(self, canonicalizer: Canonicalizer) -> None:
         self.redirects = self.pages = self.other = 0
         self.refused: dict[str, int] = {}
         self._identity_of = canonicalizer.identity
-        self._settings = settings
         self._sites: OrderedDict[str, _MinedSite] = OrderedDict()
         self._bytes = 0
         self._found: list[RuleEvidence] = []
@@ -139,7 +112,7 @@ class _Mining:
         if mined is None:
             while self._bytes > _MOST_BYTES:
                 self._end(next(iter(self._sites)))
-            mined = self._sites[name] = _MinedSite(self._settings)
+            mined = self._sites[name] = _MinedSite()
         self._sites.move_to_end(name)
         return mined
 
@@ -153,8 +126,8 @@ class _Mining:
 class _MinedSite:
     """The captures of one site."""
 
-    def __init__(self, settings: LearningSettings) -> None:
-        self.site = LearnedSite(settings)
+    def __init__(self) -> None:
+        self.site = LearnedSite(is_mined=True)
         self._redirects: dict[str, str] = {}
         self._digests: dict[str, str] = {}  # of bodies that are not in the archive, by URL
         self._answers: dict[str, PageAnswer] = {}  # by digest
@@ -240,7 +213,7 @@ class _MinedSite:
                 and compare(page.answers, other.answers, site.text).verdict is _SAME
             )
             doubts += not is_same
-        return doubts > site.settings.decision.unknown * tally.same
+        return doubts > limits.UNKNOWN * tally.same
 
 
 def as_learned(rule: RuleEvidence) -> LearnedRule:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from canonry.canon.learned import Rewrite
+from canonry.crawler.learn import limits
 from canonry.crawler.learn.decision import needed_for
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
@@ -40,11 +41,10 @@ class RequestPolicy:
         budget = self.budget()
         if self._site.extra >= budget:
             return
-        limits = self._site.settings.requests
         with_open = [rule for rule in self._site.rules.values() if rule.open]
         for rule in sorted(with_open, key=self.urgency):
             is_tested = rule.state == "active" and not rule.tally.different
-            if not (is_tested and rule.extra >= limits.for_tests * budget):
+            if not (is_tested and rule.extra >= limits.FOR_TESTS * budget):
                 for identity in self._of_rule(rule, budget - self._site.extra):
                     if self._site.extra >= budget:
                         return
@@ -63,9 +63,8 @@ class RequestPolicy:
         """
         tallies = [rule.tally for rule in self._site.rules.values()]
         same = max((tally.same for tally in tallies if not tally.different), default=0)
-        limits = self._site.settings.requests
-        ahead = min(limits.base, limits.least * (1 + same))
-        return self._site.spared + max(ahead, int(limits.share * self._site.answers))
+        ahead = min(limits.BASE_REQUESTS, limits.LEAST_REQUESTS * (1 + same))
+        return self._site.spared + max(ahead, int(limits.SHARE_OF_ANSWERS * self._site.answers))
 
     def tests_of_run(self) -> list[int]:
         """Return, once in a run, ids of URLs that rules hold: are they still the same pages?
@@ -148,14 +147,14 @@ class RequestPolicy:
 
     def urgency(self, rule: RuleEvidence) -> tuple[int, float]:
         """Return the sort key of a rule: doubtful rules first, then those closest to active."""
-        missing = needed_for(rule.rewrite, self._site.settings).content - rule.weight
+        missing = needed_for(rule.rewrite).content - rule.weight
         return _URGENCY[rule.state], missing
 
     def _first(self, rule: RuleEvidence) -> int:
         """Return how many more queued URLs to request early for a rule."""
         if rule.state != "candidate" or rule.tally.different or rule.rewrite.below != "/":
             return 0
-        content = needed_for(rule.rewrite, self._site.settings).content
+        content = needed_for(rule.rewrite).content
         return (2 * content if rule.tally.same else _FIRST) - rule.asked_first
 
     def choose_as_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
@@ -168,7 +167,7 @@ class RequestPolicy:
             after: the identity that the rules make of it.
             rewrites: of these rules.
         """
-        chosen, tests = False, self._site.settings.tests
+        chosen = False
         is_further = False  # name of a page
         for rewrite in rewrites:
             rule = self._site.rules.get(rewrite)
@@ -180,9 +179,10 @@ class RequestPolicy:
             number, pages = len(rule.tests), len(rule.classes)
             # Chosen by its hash, or because there are fewer tests than chance should give.
             is_chosen = (
-                _per_cent(identity) < 100 * tests.chance or number < tests.chance * pages - 1
+                _per_cent(identity) < 100 * limits.CHANCE_TESTED
+                or number < limits.CHANCE_TESTED * pages - 1
             )
-            if is_chosen and number < tests.base + tests.share * pages:
+            if is_chosen and number < limits.BASE_TESTS + limits.SHARE_TESTED * pages:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
         self._site.spared += is_further and not chosen

@@ -8,22 +8,21 @@ killed before the end, the store stays as it was.
 import math
 import time
 import traceback
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, RuleState, find_circle, site_in
+from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
 from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn import site_records, wall_effects
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
-from canonry.crawler.learn.gone_names import GoneNames
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.loaded_sites import LoadedSites
 from canonry.crawler.learn.request_policy import NAMES_IN_DOUBT, Probe
-from canonry.crawler.learn.rule_reports import RuleReports
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
@@ -31,14 +30,83 @@ from canonry.crawler.learn.suspects import AnsweredPage
 from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.wall_effects import WallEffects
 from canonry.crawler.learn.walls import WallPauses
-from canonry.crawler.plurals import counted
-from canonry.crawler.settings.learning_settings import LearningSettings
+from canonry.crawler.plurals import agreement, counted
 from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import classes, rekeying, rule_rows
+from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, pages, urls
 from canonry.storage.sql.bulk import rows_of
+
+_ENOUGH = 3  # gone URLs of a page, after which its other URLs count as gone, too
+_REMEMBERED = 65_536  # pages
+
+
+class GoneNames:
+    """Counts the URLs of a page that answered 404 or 410, until one answers with the page.
+
+    One gone URL proves nothing about the others, which may still lead to the page. But where each
+    link has a fresh session id, a missing page has a new URL in every link.
+
+    Each process counts for itself, and starts at zero with each crawl, so several workers may
+    request a missing page more often. That costs requests, never a page.
+    """
+
+    def __init__(self) -> None:
+        """Start with no counts."""
+        self._names: OrderedDict[bytes, int] = OrderedDict()  # by the key of the page
+
+    def __bool__(self) -> bool:
+        """Return True if any URL is counted as gone."""
+        return bool(self._names)
+
+    def add(self, key: bytes) -> None:
+        """Count one more gone URL of a page."""
+        self._names[key] = self._names.pop(key, 0) + 1
+        if len(self._names) > _REMEMBERED:
+            self._names.popitem(last=False)
+
+    def found(self, key: bytes) -> None:
+        """Reset the count of a page that one of its URLs has led to."""
+        self._names.pop(key, None)
+
+    def are_enough(self, key: bytes) -> bool:
+        """Return True if so many URLs of a page are gone that its others need no request."""
+        return self._names.get(key, 0) >= _ENOUGH
+
+    def clear(self) -> None:
+        """Forget all counts."""
+        self._names.clear()
+
+
+_AGAIN = "again"  # it was reported that a rule has a state once more
+
+
+class RuleReports:
+    """What is reported of rules in a run: each state once, and once that a rule comes and goes."""
+
+    def __init__(self) -> None:
+        """Start with nothing reported."""
+        self._states: dict[str, set[str]] = {}  # by the ids of rules
+
+    def sentence(self, rule: TrackedRule, before: RuleState) -> str | None:
+        """Return what to report of a rule whose state has changed; None if it was reported."""
+        states = self._states.setdefault(rule.id, set())
+        is_again, is_known = rule.state in states, _AGAIN in states
+        states |= {rule.state, _AGAIN} if is_again else {rule.state}
+        if not is_again:
+            return (
+                f"rule {rule.id} is {rule.state} (was {before}): "
+                f"{describe(rule.rewrite)}; {agreement(rule.agree, rule.disagree)}"
+            )
+        if is_known:
+            return None
+        return (
+            f"rule {rule.id} is {rule.state} again (was {before}); further changes of it are not "
+            f"reported in this run ('canonry rules show {rule.id}')"
+        )
+
 
 _R = TypeVar("_R")
 
@@ -100,7 +168,6 @@ class LearningSession(StoredRules):
         self,
         canonicalizer: Canonicalizer,
         notify: Callable[[str], None],
-        settings: LearningSettings | None = None,
         pauses: WallPauses | None = None,
         began: float = math.inf,
     ) -> None:
@@ -109,13 +176,12 @@ class LearningSession(StoredRules):
         Args:
             canonicalizer: makes identities, without learned rules.
             notify: receives sentences for people.
-            settings: of learning; None for the defaults.
             pauses: of hosts that a wall hides; None looks for no walls.
             began: when this run did, in all of its processes; seconds since 1970.
         """
         super().__init__(canonicalizer)
         self._notify = notify
-        self._sites = LoadedSites(canonicalizer, settings, pauses, began)
+        self._sites = LoadedSites(canonicalizer, pauses, began)
         self._gone = GoneNames()
         self._reports = RuleReports()
         self._answers: list[tuple[Probe, Outcome | None]] = []  # to the probes

@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import RULE_STATES, without_port
+from canonry.crawler.learn import limits
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
@@ -67,7 +68,7 @@ def load(
         if past.state == State.QUEUED:
             site.pages.waits(canonicalizer.identity(past.url))
     if not whole:
-        site.extra = site.settings.requests.base  # what it may ask for before it spares, it has
+        site.extra = limits.BASE_REQUESTS  # what it may ask for before it spares, it has
     site.pages.unsaved.clear()
     site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
+from canonry.crawler.learn import limits
 from canonry.crawler.learn.decision import (
     WITH_VALUES,
     is_outdone,
@@ -18,7 +19,6 @@ from canonry.crawler.learn.decision import (
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.plurals import counted
-from canonry.crawler.settings.learning_settings import LearningSettings, defaults
 from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
 
 _NAMED = 2  # most URLs in a sentence
@@ -35,34 +35,28 @@ class Standing(NamedTuple):
     may_be_unknown: int  # how many pages may be unknown when it becomes active
 
 
-def standing_of(
-    rule: RuleEvidence,
-    against: RuleEvidence | None = None,
-    settings: LearningSettings | None = None,
-) -> Standing:
+def standing_of(rule: RuleEvidence, against: RuleEvidence | None = None) -> Standing:
     """Return the standing of a rule.
 
     Args:
         rule: with its pairs.
         against: the rule that says the opposite, if there is one.
-        settings: of learning; None for the defaults.
     """
-    limits = settings or defaults()
-    tally, needed = rule.tally, needed_for(rule.rewrite, limits)
-    limit = most_wrong(tally, limits)
+    tally, needed = rule.tally, needed_for(rule.rewrite)
+    limit = most_wrong(tally)
     if rule.state in IN_FORCE:
         sentence = _active(rule, limit + 1 - tally.refuted)
     elif rule.state == "revoked":
         sentence = _revoked(rule)
     else:
-        sentence = _waiting(rule, against, limits)
+        sentence = _waiting(rule, against)
     return Standing(
         sentence,
         rule.state in IN_FORCE and tally.refuted > limit,
         tally,
         needed.content,
         needed.own_word,
-        most_unknown(tally, limits),
+        most_unknown(tally),
     )
 
 
@@ -105,7 +99,7 @@ def _revoked(rule: RuleEvidence) -> str:
     return f"Revoked: {_others(rule, different)}"
 
 
-def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningSettings) -> str:
+def _waiting(rule: RuleEvidence, against: RuleEvidence | None) -> str:
     """Return a sentence about a candidate: the first requirement that it does not meet."""
     tally, rewrite = rule.tally, rule.rewrite
     start = "It does not act"
@@ -115,7 +109,7 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningS
         return f"{same}; rules for parts without exceptions may act" if has_parts else same
     if against is not None and is_outdone(rule, against):
         return f"{start}: rule {against.rewrite.id} says the opposite, and has more for it"
-    needed, has = needed_for(rewrite, limits), rule.weight
+    needed, has = needed_for(rewrite), rule.weight
     what = "name" if rewrite.family == "parameter-of-page" else "page"
     if has < needed.content and tally.own_word < needed.own_word:
         more = counted(ceil(needed.content - has), f"more {what}")
@@ -128,24 +122,24 @@ def _waiting(rule: RuleEvidence, against: RuleEvidence | None, limits: LearningS
         are = _be(ceil(needed.content - has))
         has_so_far = f"(it has {', '.join(progress)}{unknown})"
         return f"It needs {more} that {are} the same under both names {has_so_far}"
-    confirmed = limits.decision.confirmed
-    if left := unconfirmed(tally, limits):
+    if left := unconfirmed(tally):
+        has = limits.CONFIRMED - left
         return (
             f"It needs {counted(left, 'more page')} that a crawl has found to be the same (it has "
-            f"{confirmed - left} of {confirmed}; {tally.mined} {_be(tally.mined)} from a log or an "
+            f"{has} of {limits.CONFIRMED}; {tally.mined} {_be(tally.mined)} from a log or an "
             "import)"
         )
-    if tally.unknown > (allowed := most_unknown(tally, limits)):
+    if tally.unknown > (allowed := most_unknown(tally)):
         return (
             f"It needs to know more: {_pages(tally.same)} the same, but of {tally.unknown} "
             f"it is not known; {allowed} may stay unknown"
         )
     few = ""
-    if rewrite.family in WITH_VALUES and len(values_seen(rule)) < limits.decision.values:
-        few = f", and no other value of its parameter (or {limits.decision.values} are known)"
+    if rewrite.family in WITH_VALUES and len(values_seen(rule)) < limits.VALUES:
+        few = f", and no other value of its parameter (or {limits.VALUES} are known)"
     return (
         f"It has what it needs, as {_pages(tally.same)} the same: it acts as soon as "
-        f"{limits.decision.worthwhile} URLs wait that it would hold{few}"
+        f"{limits.WORTHWHILE} URLs wait that it would hold{few}"
     )
 
 

@@ -4,30 +4,68 @@ All in the transaction that records the outcomes. If the process is killed, the 
 left to be asked, and the rows of pages say what is known of them.
 """
 
+import struct
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.revisits.change_rates import (
+    PATIENCE,
+    RATES,
+    HostHistory,
     IntervalLimits,
+    LastmodTrust,
     PageHistory,
     Shares,
     interval,
+    is_moved,
     is_too_fast,
     shares_of,
 )
-from canonry.crawler.revisits.host_state import HostState
-from canonry.crawler.revisits.lastmod_trust import PATIENCE, is_moved
-from canonry.crawler.revisits.page_changes import changed_places, folded, folded_bytes
+from canonry.crawler.revisits.page_changes import HostPlaces, changed_places, folded, folded_bytes
 from canonry.storage.http_status import OK
 from canonry.storage.records import Outcome, RecordedOutcome
 from canonry.storage.recrawls import revisit_rows
-from canonry.storage.recrawls.revisit_rows import LIST, PAGE, SEED, Revisited
+from canonry.storage.recrawls.revisit_rows import LIST, PAGE, SEED, Revisited, RevisitedHost
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.bulk import rows_of
+
+_SECONDS = struct.Struct(f"<{len(RATES)}d")
+
+
+@dataclass(slots=True)
+class HostState:
+    """A host: how its pages change, where by themselves, and what its dates are worth."""
+
+    history: HostHistory
+    trust: LastmodTrust
+    places: HostPlaces
+    has_new_dates: bool = False  # a sitemap or feed of it was read in this run
+
+    @classmethod
+    def of(cls, row: RevisitedHost | None) -> "HostState":
+        """Return what a row says; None is a host of which nothing is known."""
+        if row is None:
+            return cls(HostHistory(), LastmodTrust(), HostPlaces())
+        trust = LastmodTrust(row.moved_changed, row.moved_same, row.rested_changed, row.rested_same)
+        return cls(HostHistory(_SECONDS.unpack(row.rates)), trust, HostPlaces(row.places))
+
+    def as_row(self, host_id: int, limits: IntervalLimits) -> RevisitedHost:
+        """Return the row that says this."""
+        rates, places = _SECONDS.pack(*self.history.watched), self.places.encoded()
+        first = self.first_interval(limits) if self.history.is_known(limits) else None
+        return RevisitedHost(host_id, first, *self.trust, rates, places)
+
+    def first_interval(self, limits: IntervalLimits) -> float:
+        """Return the seconds until a page is visited again for the first time."""
+        if not self.history.is_known(limits):
+            return limits.first
+        return interval(self.history.shares(limits), limits)
+
 
 _MOST_CONTROLS = 20  # of a host, in a run
 _DAY = 86_400.0

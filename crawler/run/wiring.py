@@ -44,7 +44,6 @@ from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
-from canonry.crawler.settings.learning_settings import load
 from canonry.storage import Store, StoreError, StoreRewoundError
 from canonry.storage.recrawls import absences, recrawl_report
 from canonry.storage.sql.engine import Writer
@@ -248,7 +247,6 @@ def _open(
         store.rules = session = LearningSession(
             canonicalizer,
             notify,
-            load(settings.learn.thresholds or None),
             WallPauses(settings.fetch.retry_wait, settings.fetch.retries)
             if settings.traps.walls
             else None,

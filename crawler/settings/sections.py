@@ -10,14 +10,9 @@ from canonry.storage.http_status import MAX_REDIRECTS
 _Positive = Annotated[int, Meta(ge=1)]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
-_Time = Annotated[
-    str,
-    Meta(
-        pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])$",
-        description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w"',
-    ),
-]
-_FIRST = "7d"  # until a page is fetched again of which nothing is known
+_DAY = 86_400.0  # seconds
+# Until a page is fetched again: at least, at first if nothing is known of it, and at most.
+_LEAST, _FIRST, _MOST = _DAY, 7 * _DAY, 90 * _DAY
 
 
 class SettingsError(ValueError):
@@ -45,9 +40,6 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     delay: _Seconds
     concurrency: Annotated[int, Meta(ge=1, le=10_000)]
     requests_per_host: _Positive
-    address_delay: _Seconds
-    requests_per_address: Annotated[int, Meta(ge=0)]
-    delay_factor: Annotated[float, Meta(ge=0, le=100)]
     workers: Annotated[int, Meta(ge=1, le=256)]
     warc: str
     log: str
@@ -72,8 +64,6 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ),
     ]
     recrawl: bool
-    recrawl_least: _Time
-    recrawl_most: _Time
     respect_nofollow: bool
     purpose: tuple[Literal["search", "ai-input", "ai-train", "tdm"], ...]
     embeds: bool
@@ -99,11 +89,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def intervals(self) -> tuple[float, float, float]:
         """Return the least, the first and the longest interval of a recrawl, in seconds.
 
-        None is shorter than the least one.
+        The least one is a day, unless the age at which a page is fetched again is shorter.
         """
-        least = max(_seconds(self.recrawl_least), 1.0)
-        first, most = _seconds(self.recrawl_after or _FIRST), _seconds(self.recrawl_most)
-        return least, min(max(first, least), max(most, least)), max(most, least)
+        first = self.recrawl_seconds or (_FIRST if self.recrawl_seconds is None else _LEAST)
+        return min(first, _LEAST), first, max(first, _MOST)
 
 
 def _seconds(text: str) -> float:
@@ -116,7 +105,6 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """How to send requests. ``config/canonry.toml`` explains each key."""
 
     timeout: Annotated[float, Meta(gt=0)]
-    connect_timeout: Annotated[float, Meta(gt=0)]
     max_body: _Positive
     only_types: tuple[str, ...]
     retries: Annotated[int, Meta(ge=0, le=100)]
@@ -135,8 +123,6 @@ class TrapSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Limits against endless sites. ``config/canonry.toml`` explains each key."""
 
     max_url: _Positive
-    max_segments: _Positive
-    max_repeats: _Positive
     max_links: _Positive
     max_per_pattern: Annotated[int, Meta(ge=0)]
     max_per_host: Annotated[int, Meta(ge=0)]
@@ -148,7 +134,6 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Whether and how to learn rules. ``config/canonry.toml`` explains each key."""
 
     enabled: bool
-    thresholds: str
 
 
 class FrontierSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,12 +19,12 @@ from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKeys
 from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, candidate_of
 from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules
-from canonry.crawler.adapters.scrapy.worker_life import WorkerLife
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.named_policies import find_rules
 from canonry.crawler.opening import open_store, policy_for
+from canonry.crawler.run.job.lease_owners import has_ended, own_name
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
@@ -33,6 +34,54 @@ from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.seen.seen_set import Recent
 from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import urls
+
+_BEAT = 20.0  # seconds between two signs of life
+_SILENT = 120.0  # seconds without one, after which others take a worker's requests
+_alive: set[str] = set()  # workers in this process
+
+
+class WorkerLife:
+    """One worker, from its start to its end. The caller's transactions hold the write lock."""
+
+    def __init__(self) -> None:
+        """Start a worker under a unique name."""
+        self.name = own_name()
+        self._beat_at = 0.0
+        _alive.add(self.name)
+
+    def beat(self, connection: Connection) -> None:
+        """Give a sign of life if one is due."""
+        now = time.time()
+        if now - self._beat_at > _BEAT:
+            request_queue.beat(connection, self.name, now)
+            self._beat_at = now
+
+    def reclaim(self, connection: Connection) -> int:
+        """Take over from workers that have ended; return how many requests were in flight."""
+        self.beat(connection)
+        names = [name for name in request_queue.owners(connection) if name not in _alive]
+        silent = request_queue.silent(connection, names, time.time() - _SILENT)
+        dead = [name for name in names if name in silent or _is_over(name)]
+        request_queue.leave(connection, dead)
+        return request_queue.reclaim(connection, dead, self.name)
+
+    def leave(self, connection: Connection) -> None:
+        """Put the requests in flight back in the queue."""
+        request_queue.reclaim(connection, [self.name], self.name)
+        request_queue.leave(connection, [self.name])
+
+    def end(self) -> None:
+        """Let other workers of this process take over any requests that are left."""
+        _alive.discard(self.name)
+
+
+def _is_over(name: str) -> bool:
+    """Return True if a worker of another process on this machine has ended.
+
+    A worker with our process number has ended, too: containers give each process the same one.
+    """
+    return name.split(":")[1] == str(os.getpid()) or has_ended(name)
+
 
 _LOG = logging.getLogger(__name__)
 _RECORD = 2.0  # seconds between two recordings

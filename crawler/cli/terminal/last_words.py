@@ -22,7 +22,7 @@ _ADVICE = MappingProxyType(
         Fault.ADDRESS.label: "--allow-private allows addresses that are not public",
         Fault.PROXY.label: "check the proxy: --proxy URL names another one, --proxy none uses none",
         Fault.TLS.label: "--ca-file FILE trusts a certificate authority of your own",
-        Fault.TIMEOUT.label: "timeout and connect_timeout in [fetch] of --config allow more time",
+        Fault.TIMEOUT.label: "timeout in [fetch] of --config allows more time",
         Fault.TOO_LARGE.label: "max_body in [fetch] of --config allows more",
         Fault.SERVER.label: "later, canonry refused release server lets the crawl ask again",
         HoldReason.OUT_OF_SCOPE.label: "--scope domain or --scope any allows it",

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 
+# For one address, which may serve many hosts: seconds between two requests, and those in flight.
+_ADDRESS_DELAY, _PER_ADDRESS = 0.1, 16
+
 
 class Politeness(NamedTuple):
     """Limits on requests to one host and to one address. All times are in seconds."""
@@ -25,13 +28,12 @@ class Politeness(NamedTuple):
 def politeness(settings: Settings) -> Politeness:
     """Return the limits on requests to hosts and addresses."""
     crawl = settings.crawl
-    per_address = crawl.requests_per_address
     return Politeness(
         delay=crawl.delay,
         per_host=crawl.requests_per_host,
-        address_delay=min(crawl.address_delay, crawl.delay),
-        per_address=max(per_address, crawl.requests_per_host) if per_address else 0,
-        factor=crawl.delay_factor,
+        address_delay=min(_ADDRESS_DELAY, crawl.delay),
+        per_address=max(_PER_ADDRESS, crawl.requests_per_host),
+        factor=1.0,
         longest=crawl.max_crawl_delay,
         slots=crawl.concurrency,
     )

@@ -61,7 +61,16 @@ def test_an_address_is_its_own_domain() -> None:
     ],
 )
 def test_traps(url: str, reason: HoldReason | None) -> None:
-    assert url_filter().reason_to_hold(url, 0, 0) is reason
+    assert url_filter().reason_to_hold(url, 1, 0) is reason
+
+
+def test_a_seed_may_look_endless() -> None:
+    assert url_filter().reason_to_hold("http://www.shop.co.uk/a/a/a/a/a", 0, 0) is None
+    found = url_filter().candidate(
+        "http://www.shop.co.uk/a/a/a/a/a", None, depth=0, hops=0, source=None
+    )
+    assert isinstance(found, Candidate)
+    assert found.held is None
 
 
 def test_depth_and_hops() -> None:

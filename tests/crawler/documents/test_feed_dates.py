@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.crawler.documents import feeds
-from canonry.crawler.documents.feed_dates import seconds_of
+from canonry.crawler.documents.feeds import seconds_of
 
 DAY = 1_709_164_800.0  # 2024-02-29
 

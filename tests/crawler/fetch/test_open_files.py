@@ -52,9 +52,7 @@ def limited_crawl(
     If it serves a live page, 220 connections are open to that, and to the metrics, all the time.
     """
     settings = folder / "c.toml"
-    settings.write_text(
-        "[crawl]\nrequests_per_host = 80\nrequests_per_address = 0\n[fetch]\nretries = 0\n"
-    )
+    settings.write_text("[crawl]\nrequests_per_host = 80\n[fetch]\nretries = 0\n")
     with from_thread(raw_server(answer)) as raw, ExitStack() as stack:
         given = ["crawl", "--connect-to", f"::127.0.0.1:{raw.port}", "--json", "--delay", "0"]
         given += ["--concurrency", "80", "--config", str(settings), "--no-learn", *words]

@@ -252,7 +252,6 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
         table = {"max_pages": 1, "basic_auth": "***", "headers": ["X: ***"], "unheard-of": 1}
         job["settings"] |= {"hosts": {"a.example": table}, "new": {"x": 1}}
         job["settings"]["learn"] = {"enabled": "a value that was allowed"}
-        job["settings"]["traps"]["max_repeats"] = 7
         database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
         database.execute(
             "UPDATE url_rows SET state = 4, reason = 'host-budget' WHERE tail LIKE '%/old'"
@@ -264,7 +263,7 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
     assert budget.setting == "max_pages of [hosts] for a.example"
     assert found.remedies[0].startswith("max_pages of [hosts] for a.example in --config")
     repeating = asked(store, f"{SEED}x/x/x/x/x/x/x/x").remedies
-    assert repeating == ["max_repeats in [traps] of --config: a larger number (it was 7)"]
+    assert repeating == ["it as a seed of the crawl: seeds are always fetched"]
 
 
 SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))

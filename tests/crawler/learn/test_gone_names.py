@@ -1,6 +1,6 @@
 """Gone names: how many answer that there is no page, before the others are believed."""
 
-from canonry.crawler.learn.gone_names import GoneNames
+from canonry.crawler.learn.session import GoneNames
 
 
 def test_three_names_are_enough_and_a_page_that_is_found_starts_anew() -> None:

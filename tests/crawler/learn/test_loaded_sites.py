@@ -20,7 +20,7 @@ MAKE = Canonicalizer("web")
 
 
 def sites() -> LoadedSites:
-    return LoadedSites(MAKE, None, WallPauses(), 0.0)
+    return LoadedSites(MAKE, WallPauses(), 0.0)
 
 
 def answer(loaded: LoadedSites, name: str, number: int) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.crawler.revisits.lastmod_trust import LastmodTrust, is_moved
+from canonry.crawler.revisits.change_rates import LastmodTrust, is_moved
 
 Visits = list[tuple[bool, bool, int]]
 

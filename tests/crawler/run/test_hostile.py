@@ -15,6 +15,7 @@ from support.servers import Answer, ok, raw_server
 
 from canonry.crawler.documents import html
 from canonry.crawler.run import wiring
+from canonry.crawler.run.queue import politeness
 from canonry.crawler.run.queue.turns import Turns
 from canonry.crawler.settings import load
 from canonry.storage.reading import report
@@ -475,6 +476,7 @@ def test_hosts_on_one_address_share_its_delay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two names of this machine, without --connect-to."""
+    monkeypatch.setattr(politeness, "_ADDRESS_DELAY", 0.4)
     sent = sendings(monkeypatch)
 
     def answer(_head: bytes) -> Answer:
@@ -485,7 +487,7 @@ def test_hosts_on_one_address_share_its_delay(
             settings = load(
                 None,
                 {
-                    "crawl": {"delay": 0.4, "address_delay": 0.4, "scope": "host"},
+                    "crawl": {"delay": 0.4, "scope": "host"},
                     "fetch": {"allow_private": True},
                 },
             )

@@ -206,8 +206,8 @@ def test_a_store_of_earlier_crawls_is_recrawled_by_the_age_of_its_pages(tmp_path
         ({}, (1, 7, 90)),
         ({"recrawl_after": "2d"}, (1, 2, 90)),
         ({"recrawl_after": "0"}, (1, 1, 90)),
-        ({"recrawl_least": "12h", "recrawl_most": "1w"}, (0.5, 7, 7)),
-        ({"recrawl_least": "10d", "recrawl_most": "5d"}, (10, 10, 10)),
+        ({"recrawl_after": "12h"}, (0.5, 0.5, 90)),
+        ({"recrawl_after": "100d"}, (1, 100, 100)),
     ],
 )
 def test_no_interval_is_shorter_than_the_least_one(

@@ -11,13 +11,12 @@ from aiohttp import web
 from support.databases import url_of
 from support.sites import from_thread, pages_of, start, wait_for
 
-_DELAY = 0.3
+_DELAY, _PAUSE = 0.3, 0.1  # between two requests to a host, and to an address
 _CLOCKS = 0.05  # a request may arrive later, and the next one sooner
 _PAGES = 12
 _SETTINGS = f"""
 [crawl]
 delay = {_DELAY}
-address_delay = {_DELAY}
 [fetch]
 allow_private = true
 """
@@ -69,7 +68,7 @@ def test_the_pause_of_an_address_holds_over_processes(
             _out, errors = crawl.communicate(timeout=100)
             assert crawl.returncode == 0, errors.decode()
     gaps = [after - before for (before, _), (after, _) in pairwise(site.arrived)]
-    assert min(gaps) > _DELAY - _CLOCKS, sorted(gaps)[:3]
+    assert min(gaps) > _PAUSE - _CLOCKS, sorted(gaps)[:3]
     assert len(pages_of(tmp_path, "--store", store)) == 2 * (_PAGES + 1)
     assert len(site.arrived) == 2 * (_PAGES + 2), "with robots.txt, and nothing twice"
     assert database

@@ -46,7 +46,6 @@ SCOPES = '"any", "domain", "host" or "prefix"'
         ("LEARN_ENABLED", "perhaps", 'enabled in [learn]: "perhaps" was given; allowed is true '),
         ("CRWAL_DELAY", "1", "no section is called crwal (did you mean crawl?)"),
         ("CRAWL_RECRAWL_AFTER", "5", 'recrawl_after in [crawl]: "5" was given; allowed is a tim'),
-        ("CRAWL_RECRAWL_LEAST", "5", 'recrawl_least in [crawl]: "5" was given; allowed is a tim'),
         ("CRAWL_RECRAWL_AFTER", "2y", 'recrawl_after in [crawl]: "2y" was given; allowed is a ti'),
     ],
 )

@@ -82,7 +82,7 @@ def crawl(
     web = Web(sites, lines.append, matter=matter)
     patch.setattr(wiring, "Client", lambda settings, *_: _Wire(web, settings))
     flags = {
-        "crawl": {"delay": 0.0, "address_delay": 0.0, "scope": "any"},
+        "crawl": {"delay": 0.0, "scope": "any"},
         "fetch": {"retries": retries, "retry_wait": 0.05, "allow_private": True},
     }
     done = asyncio.run(wiring.crawl(web.seeds, store, load(None, flags), notify=notices.append))

@@ -174,7 +174,7 @@ def test_an_interrupted_crawl_is_interrupted_whatever_its_seeds_did() -> None:
         (SEED, "robots-unreachable: tls, self-signed", "accepted: self-signed", "--ca-file"),
         (SEED, "robots-unreachable: dns", "name could not be resolved", "check the name"),
         (SEED, "robots-unreachable: connection refused", "connection refused", "http or https"),
-        (SEED, "robots-unreachable: timeout", "took too long", "connect_timeout"),
+        (SEED, "robots-unreachable: timeout", "took too long", "timeout in [fetch]"),
         (SEED, "robots-unreachable: status 503", "status 503", None),
         (SEED, "too-large", "larger than allowed", "max_body"),
         (SEED, "robots", "robots.txt disallows it", None),

@@ -38,7 +38,7 @@ def crawl(folder: Path, server: Stamping, *, busy: bool = False) -> None:
 
     async def run() -> None:
         blocking = asyncio.create_task(block()) if busy else None
-        crawl_keys = {"delay": DELAY, "address_delay": 0.0, "scope": "any"}
+        crawl_keys = {"delay": DELAY, "scope": "any"}
         fetch_keys = {"connect_to": [f"::127.0.0.1:{server.port}"]}
         settings = load(None, {"crawl": crawl_keys, "fetch": fetch_keys})
         store = f"sqlite:///{folder / 'store.db'}"
