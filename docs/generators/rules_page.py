@@ -42,7 +42,7 @@ def rules_page() -> str:
         "## Lossless rules of some dialects",
         "",
         "The dialect of a policy names the document that it follows. These rules belong to some of",
-        "them only ([decision](../decisions/0028-the-ladder-of-2003.md)).",
+        "them only ([policies](policies.md)).",
         "",
         f"| rule | {' | '.join(LADDERS)} |",
         f"|---|{'---|' * len(LADDERS)}",
