@@ -25,9 +25,9 @@ def robots_page() -> str:
         "",
         "## Fetching the file",
         "",
-        "| section | what is done | test |",
-        "|---|---|---|",
-        *(f"| {row.section} | {row.says} | `{row.test}` |" for row in FETCHED),
+        "| section | what is done |",
+        "|---|---|",
+        *(f"| {row.section} | {row.says} |" for row in FETCHED),
         "",
         "A group for `canon` is not for `canonry` (section 2.2.1); many parsers take it so.",
     ]

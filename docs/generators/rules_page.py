@@ -25,8 +25,8 @@ def rules_page() -> str:
         "",
         "Rules make the identity, which is compared. No rule changes the URL that is requested.",
         "The specifications guarantee *lossless* rules, and these always run, but for those that",
-        "only [some dialects](#lossless-rules-of-some-dialects) have. The others are guesses; a",
-        "policy chooses among them.",
+        "only [some dialects](#lossless-rules-of-some-dialects) have. Rules of the rung `practice`",
+        "are guesses, and a policy chooses among them; those of `protocol` are learned.",
         "",
         "## Repairs, as browsers make them",
         "",
@@ -81,12 +81,11 @@ def _marks(holds: "Iterable[bool]") -> str:
 
 def _table(rules: "Iterable[Rule]") -> list[str]:
     """Return a table of rules."""
-    lines = ["| rule | rung | lossless | example | why | source |", "|---|---|---|---|---|---|"]
+    lines = ["| rule | rung | example | why | source |", "|---|---|---|---|---|"]
     for rule in rules:
         example = f"{code(rule.before)} → {code(rule.after)}"
         rung = rule.rung.name.lower()
-        lossless = "yes" if rule.lossless else "no"
         page = f"../{rule.cites.removeprefix('docs/')}"
         cites = f"[decision]({page})" if rule.cites.endswith(".md") else rule.cites
-        lines.append(f"| `{rule.name}` | {rung} | {lossless} | {example} | {rule.why} | {cites} |")
+        lines.append(f"| `{rule.name}` | {rung} | {example} | {rule.why} | {cites} |")
     return lines
