@@ -15,11 +15,13 @@ from canonry.crawler.settings.sections import HOSTS, SECTIONS, HostSettings
 
 _KEY = re.compile(r"(\w+) = ")
 _FLAGS = {"headers": "--header", "enabled": "--learn"}
+# What needs no words beside the default.
+_PLAIN = {"a text", "true or false", "a list, of which each item is a text"}
 _HEAD = """# Settings
 
 `make docs` makes this page from [config/canonry.toml](../../config/canonry.toml), which has the
 same texts, and from the types of the keys. A line has the key, its default, what is allowed, and
-the option of `canonry crawl`, if it has one.
+the option of `canonry crawl`, if there is one.
 
 Options of `canonry crawl` override the environment, the environment overrides the file that
 `--config` names, and the file overrides these defaults. The variable of a key is
@@ -44,11 +46,16 @@ def settings_page() -> str:
         lines += ["", f"## [{section}]", ""]
         for key, kind in get_type_hints(struct, include_extras=True).items():
             flag = _FLAGS.get(key, f"--{key.replace('_', '-')}")
-            option = f"; option `{flag}`" if flag in flags else ""
+            option = f"`{flag}`" if flag in flags else ""
             allowed = in_words(inspect.type_info(kind))
+            notes = ", ".join(filter(None, ("" if allowed in _PLAIN else allowed, option)))
+            given = f"`{key}` = `{shown(defaults[section][key])}`{f' ({notes})' if notes else ''}"
             meaning = meanings[section][key].replace("<", "&lt;")
-            given = f"`{key}` = `{shown(defaults[section][key])}`"
-            lines.append(f"- {given} ({allowed}{option}): {meaning}")
+            if meaning.startswith("see `"):  # it shares the text of the key above
+                before, _colon, shared = lines[-1].partition(": ")
+                lines[-1] = f"{before}, {given}: {shared}"
+            else:
+                lines.append(f"- {given}: {meaning}")
     lines += ["", f"## [{HOSTS}]", "", *_HOSTS.splitlines()]
     for key, kind in get_type_hints(HostSettings, include_extras=True).items():
         lines.append(f"- `{key}`: {in_words(inspect.type_info(kind))}")
