@@ -86,6 +86,10 @@ def _table(rules: "Iterable[Rule]") -> list[str]:
         example = f"{code(rule.before)} → {code(rule.after)}"
         rung = rule.rung.name.lower()
         page = f"../{rule.cites.removeprefix('docs/')}"
-        cites = f"[decision]({page})" if rule.cites.endswith(".md") else rule.cites
+        cites = (
+            f"[decision]({page})"
+            if rule.cites.endswith(".md")
+            else rule.cites.replace(" section ", ", ")
+        )
         lines.append(f"| `{rule.name}` | {rung} | {example} | {rule.why} | {cites} |")
     return lines
