@@ -79,5 +79,6 @@ Other disagreements, and what Canonry does:
 - **The octets of an escape.** ISO Latin 1 in 1993; characters are escaped as UTF-8 here.
 - **A base that is not hierarchical.** The drafts of 1997 and 2003 allow no relative references
   there. RFC 3986 merges them; so do all dialects but `whatwg`.
-- **Hosts in brackets** are new in RFC 2732. A zone identifier (RFC 6874) is refused, as in browsers.
+- **Hosts in brackets** are new in RFC 2732. A zone identifier (RFC 6874) is refused, as in
+  browsers.
 """
