@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from click import Command
 
-_SEVERAL = 3  # commands with an option: it is explained once
+_SEVERAL = 2  # commands with an option: it is explained once
 
 
 def commands_page() -> str:
@@ -67,14 +67,18 @@ def commands_page() -> str:
 
 
 def _common() -> list[str]:
-    """Return the lines of the options that three commands or more have, with the same meaning."""
+    """Return the lines of options that several commands have: of each name the most frequent."""
     counted = Counter(
-        _line(p)
+        (p.opts[0], _line(p))
         for _name, sub in _commands(command)
         for p in sub.params
         if isinstance(p, Option) and p.expose_value
     )
-    return sorted(line for line, times in counted.items() if times >= _SEVERAL)
+    by_name: dict[str, str] = {}
+    for (name, line), times in counted.most_common():
+        if times >= _SEVERAL:
+            by_name.setdefault(name, line)
+    return sorted(by_name.values())
 
 
 def _line(option: Option) -> str:
