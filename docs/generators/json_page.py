@@ -44,9 +44,6 @@ documentation has them in `schemas/` beside this page.
 
 `dedup`, `migrate`, `rules mine` and `rules convert` write their lines or rules to `-o`, and with
 `--json` a summary to standard output. `rules export` writes [a file of rules](rule-files.md).
-
-| command | fields |
-|---|---|
 """
 _ROWS_HEAD = """
 ## Rows
@@ -126,12 +123,8 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 
 
 def json_page() -> str:
-    """Return the page: what is promised, the fields of each result, and the rows in full."""
+    """Return the page: what is promised of each result, and the rows in full."""
     lines = _HEAD.splitlines()
-    for command in PRINTED:
-        for number, kind in enumerate(kinds_of(command)):
-            shown = f"`canonry {command} --json`" if not number else "or"
-            lines.append(f"| {shown} | {_names_in(kind)} |")
     lines += _ROWS_HEAD.splitlines()
     for command in ROWS:
         if command == _ON_THE_PAGE_OF_THE_LOG:
@@ -144,11 +137,6 @@ def json_page() -> str:
             lines += ["", about, ""] if name == first else ["", f"#### {name}", "", about, ""]
             lines += _table(types[name])
     return "\n".join(lines) + "\n"
-
-
-def _names_in(kind: Any) -> str:  # noqa: ANN401 - any type
-    """Return the names of the fields of what a command prints."""
-    return ", ".join(f"`{encoded}`" for _name, encoded, _hint in _fields_of(kind))
 
 
 def _table(schema: dict[str, Any]) -> list[str]:
