@@ -20,7 +20,7 @@ html_title = f"Canonry {version}"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**.md", "benchmarks/*.md", "deploy/*.md"]
-include_patterns += ["examples/*.md", "tests/trials/*.md"]
+include_patterns += ["examples/*.md", "tests/trials/*.md", "tests/conformance.md"]
 exclude_patterns = [".*", "build", "dist", "benchmarks/runs", "canon*", "crawler", "storage"]
 
 nitpicky = True

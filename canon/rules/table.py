@@ -18,7 +18,7 @@ def unchanged(parts: Parts) -> Parts:
 
 
 # The documents whose ladder a policy can follow (its ``dialect``). A few lossless rows are only for
-# some of them, where the draft of 2003 differs (docs/decisions/0028-the-ladder-of-2003.md).
+# some of them, where the draft of 2003 differs (docs/reference/policies.md).
 DIALECTS = ("rfc3986", "whatwg", "rfc2396bis-01")
 _LATER = frozenset({"rfc3986", "whatwg"})
 _2003 = frozenset({"rfc2396bis-01"})

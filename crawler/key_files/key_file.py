@@ -1,4 +1,4 @@
-"""A file of keys: its format, and how it is read. The format is in docs/decisions/0040.
+"""A file of keys: its format, and how it is read. The format is in docs/reference/formats.md.
 
 It has a header, two copies of its state, and parts. A part is sorted keys and an index of their
 pages: the first half of each page's first key, and each page's checksum. If the two states differ,

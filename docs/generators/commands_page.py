@@ -1,5 +1,6 @@
 """The page of commands: made from their definitions."""
 
+from collections import Counter
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from click import Command
+
+_SEVERAL = 2  # commands with an option: it is explained once
 
 
 def commands_page() -> str:
@@ -41,6 +44,8 @@ def commands_page() -> str:
         "on pages of their own: [exit codes](exit-codes.md), [JSON](json.md).",
         "",
     ]
+    common = _common()
+    lines += ["## Options of several commands", "", *common, ""]
     for name, sub in _commands(command):
         words = " ".join(p.make_metavar(Context(sub)) for p in sub.params if _is_argument(p))
         lines += [
@@ -50,13 +55,36 @@ def commands_page() -> str:
             "",
         ]
         options = [p for p in sub.params if isinstance(p, Option) and p.expose_value]
-        lines += ["| option | meaning | default |", "|---|---|---|"] if options else []
-        for option in options:
-            lines.append(f"| `{_usage(option)}` | {option.help or ''} | {_default(option)} |")
+        shared = [option for option in options if _line(option) in common]
+        lines += [_line(option) for option in options if _line(option) not in common]
+        if shared:
+            names = ", ".join(f"`{option.opts[0]}`" for option in shared)
+            lines.append(f"- {names}: [of several commands](#options-of-several-commands)")
         if not isinstance(sub, Group):
             lines += ["", "```sh", *examples_of(sub, Context(sub)), "```"]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _common() -> list[str]:
+    """Return the lines of options that several commands have: of each name the most frequent."""
+    counted = Counter(
+        (p.opts[0], _line(p))
+        for _name, sub in _commands(command)
+        for p in sub.params
+        if isinstance(p, Option) and p.expose_value
+    )
+    by_name: dict[str, str] = {}
+    for (name, line), times in counted.most_common():
+        if times >= _SEVERAL:
+            by_name.setdefault(name, line)
+    return sorted(by_name.values())
+
+
+def _line(option: Option) -> str:
+    """Return what an option means, as an item of a list."""
+    default = _default(option)
+    return f"- `{_usage(option)}`: {option.help or ''}{f' Default: {default}' if default else ''}"
 
 
 def _commands(group: Group, before: str = "") -> "Iterator[tuple[str, Command]]":
@@ -86,7 +114,7 @@ def _usage(option: Option) -> str:
         return option.opts[0]
     choices = getattr(option.type, "choices", None)
     value = "|".join(choices) if choices else option.metavar or (option.name or "").upper()
-    return f"{option.opts[0]} {value}".replace("|", "\\|")
+    return f"{option.opts[0]} {value}"
 
 
 def _default(option: Option) -> str:

@@ -18,6 +18,43 @@ _COMMENT = re.compile(r"^    (\w+): [^#\n]+  # (.+)$", re.MULTILINE)
 _LINES = frozenset({"canon"}) | ROWS.keys()  # these write an object on each line
 SHOWN = PRINTED | ROWS
 
+_ON_THE_PAGE_OF_THE_LOG = "crawl --log"
+_HEAD = """# JSON
+
+Every command that prints a result has `--json`:
+
+```sh
+canonry status --json | jq .urls
+canonry canon --json < urls.txt     # an object on each line
+canonry export pages | jq -r .url   # rows are JSON Lines without any option
+```
+
+It prints one JSON object on standard output; `canon` prints one on each line. After an error that
+ends the command, there is none: look at the [exit code](exit-codes.md) first. What is
+[promised](compatibility.md#the-command):
+
+- Fields stay, with their types; new ones may be added. Their order means nothing.
+- Times are texts in UTC, with milliseconds (RFC 3339): `2026-11-22T04:08:45.963Z`. What is not
+  known, or has never happened, is `null`. Durations are numbers of seconds.
+- Keys and digests are hexadecimal. Sizes are bytes. Passwords in URLs are `***`.
+
+**Types and meanings** of all fields, also of those inside, are in a JSON Schema (2020-12) for each
+command. In a checkout, `python docs/generate.py --schemas FOLDER` writes them; the site of the
+documentation has them in `schemas/` beside this page.
+
+`dedup`, `migrate`, `rules mine` and `rules convert` write their lines or rules to `-o`, and with
+`--json` a summary to standard output. `rules export` writes [a file of rules](rule-files.md).
+"""
+_ROWS_HEAD = """
+## Rows
+
+`export` writes a table: to standard output as JSONL, an object on each line, or to a file
+(`-o FILE.jsonl`). So do options of `dedup` and `migrate` with such files. In CSV and Parquet the
+columns have the same names; in CSV, lists are JSON. The lines of `crawl --log` are on
+[a page of their own](log-and-metrics.md), and so is how an
+[index follows clusters](../how-to/search-index.md).
+"""
+
 
 def schema_name(command: str) -> str:
     """Return the name of the schema file of a command, or of an option that writes rows."""
@@ -86,67 +123,29 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 
 
 def json_page() -> str:
-    """Return the page."""
-    lines = [
-        "# JSON",
-        "",
-        "Every command that prints a result has `--json`:",
-        "",
-        "```sh",
-        "canonry status --json | jq .urls",
-        "canonry canon --json < urls.txt     # an object on each line",
-        "canonry export pages | jq -r .url   # rows are JSON Lines without any option",
-        "```",
-        "",
-        "It prints one JSON document on standard output: an object, or for a list an array;",
-        "`canon` prints an object on each line. After an error that ends the command, there is",
-        "none: look at the [exit code](exit-codes.md) first. Find your command in the table below;",
-        "its type describes each field. `make docs` makes this page from `crawler/cli/printed/`,",
-        "and `make docs-site` a JSON Schema for each command, beside it in `schemas/`. They are",
-        "promised as [compatibility](compatibility.md#the-command) says.",
-        "",
-        "- Times are texts in UTC, with milliseconds (RFC 3339): `2026-11-22T04:08:45.963Z`. What",
-        "  is not known, or has never happened, is `null`. Durations are numbers of seconds.",
-        "- Keys and digests are hexadecimal. Sizes are bytes.",
-        "- Passwords in URLs are `***`.",
-        "- Fields stay, with their types; new ones may be added. Their order means nothing.",
-        "",
-        "`rules export` writes a file of rules, in a format with a version of its own. `dedup`,",
-        "`migrate`, `rules mine` and `rules convert` write their lines or rules to `-o`, and with",
-        "`--json` a summary to standard output.",
-        "",
-        "| command | it prints |",
-        "|---|---|",
-        *(_row(command, f"canonry {command} --json") for command in PRINTED),
-        "",
-        "## Rows",
-        "",
-        "`export` writes a table: to standard output as JSONL, an object on each line, or to a",
-        "file (`-o FILE.jsonl`). So do options of `dedup` and `migrate` with such files. In CSV",
-        "and Parquet the columns have the same names; in CSV, lists are JSON. How an index follows",
-        "clusters is on a page of its own: [search index](../how-to/search-index.md).",
-        "",
-        "| command | each line is |",
-        "|---|---|",
-        *(_row(command, f"canonry {command}") for command in ROWS),
-        "",
-        "## Types",
-    ]
-    shown: dict[str, dict[str, Any]] = {}
-    for command in SHOWN:
-        shown |= schema_of(command)["$defs"]
-    for name, schema in sorted(shown.items()):
-        lines += ["", f"### {name}", "", schema.get("description", ""), ""]
-        lines += ["| field | type | meaning |", "|---|---|---|"]
-        for field, kind in schema["properties"].items():
-            meaning = kind.get("description", "").replace("|", r"\|")
-            lines.append(f"| `{field}` | {kind_of(kind)} | {meaning} |")
+    """Return the page: what is promised of each result, and the rows in full."""
+    lines = _HEAD.splitlines()
+    lines += _ROWS_HEAD.splitlines()
+    for command in ROWS:
+        if command == _ON_THE_PAGE_OF_THE_LOG:
+            continue
+        types = schema_of(command)["$defs"]
+        first = kinds_of(command)[0].__name__
+        lines += ["", f"### `canonry {command}`"]
+        for name in sorted(types, key=lambda one: one != first):
+            about = types[name].get("description", "")
+            lines += ["", about, ""] if name == first else ["", f"#### {name}", "", about, ""]
+            lines += _table(types[name])
     return "\n".join(lines) + "\n"
 
 
-def _row(command: str, usage: str) -> str:
-    """Return a row of a table: a command, and what it writes."""
-    return f"| `{usage}` | {kind_of(schema_of(command))} |"
+def _table(schema: dict[str, Any]) -> list[str]:
+    """Return a table of the fields of a type."""
+    lines = ["| field | type | meaning |", "|---|---|---|"]
+    for field, kind in schema["properties"].items():
+        meaning = kind.get("description", "").replace("|", r"\|")
+        lines.append(f"| `{field}` | {kind_of(kind)} | {meaning} |")
+    return lines
 
 
 def kind_of(schema: "Mapping[str, Any]") -> str:

@@ -1,33 +1,30 @@
 """The page about RFC 9309: made from its rows, which the tests run."""
 
-import re
+from itertools import groupby
 
 from generators.rfc9309 import FETCHED, ROWS
-from generators.table_cells import code
 
 
 def robots_page() -> str:
-    """Return the page about RFC 9309, row by row."""
+    """Return the page about RFC 9309, section by section."""
     lines = [
         "# robots.txt",
         "",
-        "RFC 9309 row by row; `make docs` makes this page from `docs/generators/rfc9309.py`. The",
-        "tests run every row with the product token `canonry`.",
-        "",
-        "| section | rule | file | path | |",
-        "|---|---|---|---|---|",
-    ]
-    for row in ROWS:
-        file = "<br>".join(code(line) for line in re.split("[\r\n]+", row.file) if line.strip())
-        answer = "allowed" if row.allowed else "not allowed"
-        lines.append(f"| {row.section} | {row.says} | {file} | {code(row.path)} | {answer} |")
-    lines += [
+        "How RFC 9309 is obeyed. `make docs` makes this page from",
+        "[rfc9309.py](../generators/rfc9309.py), which has a file, a path and the answer for each",
+        "sentence; the tests run all of them, with the product token `canonry`.",
         "",
         "## Fetching the file",
         "",
-        "| section | what is done | test |",
-        "|---|---|---|",
-        *(f"| {row.section} | {row.says} | `{row.test}` |" for row in FETCHED),
+        *(f"- {row.says}{f' ({row.section})' if row.section else ''}" for row in FETCHED),
+        "",
+        "## Reading the file",
+    ]
+    for section, rows in groupby(
+        sorted(ROWS, key=lambda row: row.section), lambda row: row.section
+    ):
+        lines += ["", f"**Section {section}**: {'; '.join(row.says for row in rows)}."]
+    lines += [
         "",
         "A group for `canon` is not for `canonry` (section 2.2.1); many parsers take it so.",
     ]

@@ -25,8 +25,8 @@ def rules_page() -> str:
         "",
         "Rules make the identity, which is compared. No rule changes the URL that is requested.",
         "The specifications guarantee *lossless* rules, and these always run, but for those that",
-        "only [some dialects](#lossless-rules-of-some-dialects) have. The others are guesses; a",
-        "policy chooses among them.",
+        "only [some dialects](#lossless-rules-of-some-dialects) have. Rules of the rung `practice`",
+        "are guesses, and a policy chooses among them; those of `protocol` are learned.",
         "",
         "## Repairs, as browsers make them",
         "",
@@ -42,51 +42,54 @@ def rules_page() -> str:
         "## Lossless rules of some dialects",
         "",
         "The dialect of a policy names the document that it follows. These rules belong to some of",
-        "them only ([decision](../decisions/0028-the-ladder-of-2003.md)).",
+        "them only ([policies](policies.md)).",
         "",
-        f"| rule | {' | '.join(LADDERS)} |",
-        f"|---|{'---|' * len(LADDERS)}",
         *(
-            f"| `{step.name}` | {_marks(dialect in step.dialects for dialect in LADDERS)} |"
+            f"- `{step.name}`: {', '.join(ladder for ladder in LADDERS if ladder in step.dialects)}"
             for step in STEPS
             if len(step.dialects) < len(LADDERS)
         ),
         "",
         "## The guesses of each policy",
         "",
-        f"| rule | {' | '.join(preset_names())} |",
-        f"|---|{'---|' * len(preset_names())}",
+        *(_guesses_of(name) for name in preset_names()),
     ]
-    for step in STEPS:
-        if not step.lossless:
-            marks = _marks(step.name in preset(name).practice for name in preset_names())
-            lines.append(f"| `{step.name}` | {marks} |")
     lines += [
         "",
         "## Learned rules",
         "",
         "The families of learned rules, from `canon/learned/families.py`. They run after the",
-        "steps, in this order. A rule holds for one host, or for a part of it: see",
-        "[learning](../explanation/learning.md).",
+        "steps, in this order (RFC 3986, 6.2.4). A rule holds for one host, or for a part of it:",
+        "see [learning](../explanation/learning.md).",
         "",
-        *_table(FAMILIES.values()),
+        "| rule | example | why |",
+        "|---|---|---|",
+        *(f"| `{rule.name}` | {_example(rule)} | {rule.why} |" for rule in FAMILIES.values()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _marks(holds: "Iterable[bool]") -> str:
-    """Return the cells of a row that say "yes" or nothing."""
-    return " | ".join("yes" if mark else "" for mark in holds)
+def _guesses_of(name: str) -> str:
+    """Return the guesses of a preset, as an item of a list."""
+    guesses = [step.name for step in STEPS if step.name in preset(name).practice]
+    return f"- `{name}`: {', '.join(f'`{guess}`' for guess in guesses) or 'none'}"
+
+
+def _example(rule: "Rule") -> str:
+    """Return what a rule does to its example."""
+    return f"{code(rule.before)} → {code(rule.after)}"
 
 
 def _table(rules: "Iterable[Rule]") -> list[str]:
     """Return a table of rules."""
-    lines = ["| rule | rung | lossless | example | why | source |", "|---|---|---|---|---|---|"]
+    lines = ["| rule | rung | example | why | source |", "|---|---|---|---|---|"]
     for rule in rules:
-        example = f"{code(rule.before)} → {code(rule.after)}"
         rung = rule.rung.name.lower()
-        lossless = "yes" if rule.lossless else "no"
         page = f"../{rule.cites.removeprefix('docs/')}"
-        cites = f"[decision]({page})" if rule.cites.endswith(".md") else rule.cites
-        lines.append(f"| `{rule.name}` | {rung} | {lossless} | {example} | {rule.why} | {cites} |")
+        cites = (
+            f"[decision]({page})"
+            if rule.cites.endswith(".md")
+            else rule.cites.replace(" section ", ", ")
+        )
+        lines.append(f"| `{rule.name}` | {rung} | {_example(rule)} | {rule.why} | {cites} |")
     return lines

@@ -15,11 +15,13 @@ from canonry.crawler.settings.sections import HOSTS, SECTIONS, HostSettings
 
 _KEY = re.compile(r"(\w+) = ")
 _FLAGS = {"headers": "--header", "enabled": "--learn"}
-_COLUMNS = ("| key | default | allowed | option | |", "|---|---|---|---|---|")
+# What needs no words beside the default.
+_PLAIN = {"a text", "true or false", "a list, of which each item is a text"}
 _HEAD = """# Settings
 
-`make docs` makes this page from [config/canonry.toml](../../config/canonry.toml), which has
-the same texts, and from the types of the keys.
+`make docs` makes this page from [config/canonry.toml](../../config/canonry.toml), which has the
+same texts, and from the types of the keys. A line has the key, its default, what is allowed, and
+the option of `canonry crawl`, if there is one.
 
 Options of `canonry crawl` override the environment, the environment overrides the file that
 `--config` names, and the file overrides these defaults. The variable of a key is
@@ -30,8 +32,6 @@ _HOSTS = """A table for each host: `[hosts."a.example"]`, or `[hosts."*.a.exampl
 below a.example. A host's own table overrides that of a domain, and a nearer domain's that of a
 farther one. All keys can be left out.
 
-| key | allowed |
-|---|---|
 """
 
 
@@ -43,21 +43,22 @@ def settings_page() -> str:
     flags = set(_flags(crawl))
     lines = _HEAD.splitlines()
     for section, struct in SECTIONS.items():
-        lines += ["", f"## [{section}]", "", *_COLUMNS]
+        lines += ["", f"## [{section}]", ""]
         for key, kind in get_type_hints(struct, include_extras=True).items():
             flag = _FLAGS.get(key, f"--{key.replace('_', '-')}")
-            lines.append(
-                _row(
-                    f"`{key}`",
-                    f"`{shown(defaults[section][key])}`",
-                    in_words(inspect.type_info(kind)),
-                    f"`{flag}`" if flag in flags else "",
-                    meanings[section][key],
-                )
-            )
+            option = f"`{flag}`" if flag in flags else ""
+            allowed = in_words(inspect.type_info(kind))
+            notes = ", ".join(filter(None, ("" if allowed in _PLAIN else allowed, option)))
+            given = f"`{key}` = `{shown(defaults[section][key])}`{f' ({notes})' if notes else ''}"
+            meaning = meanings[section][key].replace("<", "&lt;")
+            if meaning.startswith("see `"):  # it shares the text of the key above
+                before, _colon, shared = lines[-1].partition(": ")
+                lines[-1] = f"{before}, {given}: {shared}"
+            else:
+                lines.append(f"- {given}: {meaning}")
     lines += ["", f"## [{HOSTS}]", "", *_HOSTS.splitlines()]
     for key, kind in get_type_hints(HostSettings, include_extras=True).items():
-        lines.append(_row(f"`{key}`", in_words(inspect.type_info(kind))))
+        lines.append(f"- `{key}`: {in_words(inspect.type_info(kind))}")
     return "\n".join(lines) + "\n"
 
 
@@ -83,8 +84,3 @@ def _flags(command: Command) -> Iterator[str]:
     for parameter in command.params:
         if isinstance(parameter, Option):
             yield from parameter.opts
-
-
-def _row(*cells: str) -> str:
-    """Return a row of a table."""
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"

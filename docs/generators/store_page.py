@@ -1,7 +1,6 @@
 """The page of the store's tables: made from their definitions and the comments of the columns."""
 
 from sqlalchemy import Column
-from sqlalchemy.dialects import postgresql, sqlite
 
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
 from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
@@ -9,19 +8,18 @@ from canonry.storage.requests.request_tables import tables as request_tables
 from canonry.storage.rows.address_rows import addresses
 from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
+# What people ask a store; the others hold what the program needs.
+_OFTEN = {"urls", "url_rows", "pages", "hosts", "aliases", "merges", "jobs", "keys", "refusals"}
 _HEAD = """
-`make docs` makes this page from `storage/sql/schema.py` and the other tables. Those that only some
-stores have are made when they are needed: for workers, recrawls, Scrapy, other engines. This is for
-those who want to look at a store with SQL. Read only: a change behind Canonry's back breaks what it
-promises. The tables are no promise, either, and may change with a release; what stays are the
-columns of `canonry export`, and that [every store can be upgraded](compatibility.md#stores).
+For those who want to look at a store with SQL; `make docs` makes this page from
+`storage/sql/schema.py` and the other tables. Read only: a change behind Canonry's back breaks what
+it promises. The tables are no promise, and may change with a release; what stays are the columns of
+`canonry export`, and that [every store can be upgraded](compatibility.md#stores).
 
-A new store of SQLite may only be read and written by its owner (mode 0600, as the files beside it):
-URLs in it may have passwords. One that is there keeps its mode. What a kill, a loss of power or a
-damaged disk leaves of it is [on another page](failures.md).
+A new store of SQLite may only be read and written by its owner (mode 0600): URLs in it may have
+passwords. [What survives a failure](failures.md).
 
-Times are seconds since 1970, UTC, but where a comment says otherwise.
-Types are those of SQLite and of PostgreSQL. Keys and digests are bytes.
+Times are seconds since 1970, UTC, but where it says otherwise. Keys and digests are bytes.
 
     sqlite3 -readonly canonry.db 'select url from urls where state = 0 limit 10'
 
@@ -42,21 +40,24 @@ def store_page() -> str:
     lines += [f"| {int(state)} | {state.name.lower()} |" for state in State]
     tables = [*metadata.tables.values(), addresses]
     tables += [*request_tables(), *frontier_tables(), *revisit_tables()]
+    rest = ", ".join(sorted(f"`{one.name}`" for one in tables if one.name not in _OFTEN))
+    lines += ["", f"Further tables, with comments at their columns in `storage/`: {rest}."]
     for table in sorted(tables, key=lambda one: one.name):
+        if table.name not in _OFTEN:
+            continue
         if table is urls:
             lines += ["", f"## {table.name}", "", *_VIEW.splitlines()]
             continue
-        lines += ["", f"## {table.name}", "", "| column | type | |", "|---|---|---|"]
+        lines += ["", f"## {table.name}", ""]
         lines += [_row(column) for column in table.columns]
     return "\n".join(lines) + "\n"
 
 
 def _row(column: Column[object]) -> str:
-    """Return the row of a column: name, types, what it is, and what it refers to."""
-    types = [str(column.type.compile(one.dialect())).lower() for one in (sqlite, postgresql)]
-    said = [column.comment] if column.comment else []
+    """Return the line of a column: its name, what it is, and what it refers to."""
+    comment = (column.comment or "").removesuffix("seconds since 1970, UTC").rstrip(",; ")
+    said = [comment] if comment else []
     said += ["primary key"] if column.primary_key and not column.comment else []
     said += [f"refers to `{key.target_fullname}`" for key in column.foreign_keys]
-    said += ["can be null"] if column.nullable else []
-    text = "; ".join(said).replace("|", "\\|")
-    return f"| `{column.name}` | {', '.join(dict.fromkeys(types))} | {text} |"
+    said += ["can be null"] if column.nullable and "null" not in comment else []
+    return f"- `{column.name}`" + (f": {'; '.join(said)}" if said else "")
