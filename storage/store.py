@@ -23,13 +23,13 @@ from canonry.storage.rows.acknowledgement import acknowledge, fetched_anew
 from canonry.storage.rows.answered import target_of, write_answers
 from canonry.storage.rows.merges import MergeCounter, MergingRules
 from canonry.storage.samples import StoreSampler
-from canonry.storage.seen.filter_file import FilterFile
+from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id, rows_of
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.row_ids import align
-from canonry.storage.sql.schema import jobs
+from canonry.storage.sql.schema import jobs, url_rows
 from canonry.storage.sql.store_errors import StoreRewoundError
 
 if TYPE_CHECKING:
@@ -90,14 +90,13 @@ class Store:
                 with naming(self._engine):
                     self._id = establish(connection, policy, fingerprint)
                 connection.info[_COMPARED] = True
-                self._filter_file = FilterFile(self._engine, self._id, notify)
-                self.seen = self._filter_file.load(connection)
+                self.seen = SeenSet(next_id(connection, url_rows) - 1)
                 align(connection)
         except BaseException:
             self._engine.dispose()
             raise
         self._policy = policy
-        self._has_reconnected = self._is_rewound = False
+        self._has_reconnected = False
         self._merges = MergeCounter()
         self._sampler = StoreSampler()
         self.merging_rules = merging_rules
@@ -190,7 +189,6 @@ class Store:
 
     def _raise_rewound(self) -> NoReturn:
         """Refuse to go on with a database that has gone back in time."""
-        self._is_rewound = True
         raise StoreRewoundError(
             "it lacks what this process has written to it; was an older copy restored?"
         )
@@ -355,9 +353,7 @@ class Store:
             self._sampler.take(connection, self.seen, now, always=True)
 
     def close(self) -> None:
-        """Save the filter for the next start, and close the database."""
-        if not self._is_rewound:
-            self._filter_file.save(self.seen)
+        """Close the database."""
         self._engine.dispose()
 
 

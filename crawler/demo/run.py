@@ -85,7 +85,7 @@ def kept_store(keep: Path, policy: str) -> Path:
 def _emptied(file: Path) -> Path:
     """Delete the store of an earlier demo, and return its file."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    for end in ("", "-wal", "-shm", ".bloom"):
+    for end in ("", "-wal", "-shm"):
         file.with_name(f"{file.name}{end}").unlink(missing_ok=True)
     return file
 

@@ -19,7 +19,7 @@ from canonry.storage.sql.sqlite_engine import file_of
 from canonry.storage.sql.store_errors import StoreError
 
 DEFAULT = "DEFAULT"  # the name of the crawl that has none
-_ENDINGS = ("", "-wal", "-shm", ".bloom")  # of the files of a store
+_ENDINGS = ("", "-wal", "-shm")  # of the files of a store
 _SCHEMA = "crawl_"
 _LONGEST = 50  # characters of a name of ours: PostgreSQL cuts off what is much longer
 

@@ -18,7 +18,6 @@ from canonry.storage.policy_change import swap, worktables
 from canonry.storage.policy_change.examples import Forecast, foresee
 from canonry.storage.policy_change.new_keys import Policies, fill, fill_links, fill_urls
 from canonry.storage.rows import pages
-from canonry.storage.seen.filter_file import discard
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import urls
@@ -77,9 +76,7 @@ def change(
                 progress(before + more, number)
             notify("all keys are made; putting them in place")
             with engine.begin() as connection, naming(engine):
-                store_id = read_facts(connection)["id"]
                 changed = _finish(connection, plan, policies, continued=continued)
-        discard(engine, store_id)
         return changed
     finally:
         engine.dispose()

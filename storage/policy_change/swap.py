@@ -10,7 +10,6 @@ from canonry.storage.policy_change import new_keys, worktables
 from canonry.storage.records import ORDINARY, TARGET, Candidate
 from canonry.storage.recrawls import revisit_rows
 from canonry.storage.rows.urls import columns_of, host_ids
-from canonry.storage.seen.filter_file import distrust_all
 from canonry.storage.sql import counts as counted
 from canonry.storage.sql.bulk import insert_columns, insert_rows, next_id
 from canonry.storage.sql.schema import (
@@ -216,7 +215,6 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
     recount(connection)
     for name, value in (("policy", policy), ("fingerprint", fingerprint)):
         connection.execute(update(meta).where(meta.c.name == name).values(value=value))
-    distrust_all(connection)
 
 
 def recount(connection: Connection) -> None:

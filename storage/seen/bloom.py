@@ -9,7 +9,6 @@ performance", 2006).
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from io import BytesIO
 from types import ModuleType
 from typing import Self
 
@@ -127,33 +126,6 @@ class KeyFilter:
         share = 1 - _REST if n == 0 else _REST / 2**n
         capacity = 2 * self._chain[-1].capacity if self._chain else self.first_capacity
         self._chain.append(BloomFilter(capacity, self.error_rate * share))
-
-    def dumps(self) -> bytes:
-        """Return the chain in pybloom-live's file format, each filter after its length."""
-        out = BytesIO()
-        for link in self._chain:
-            body = BytesIO()
-            link.tofile(body)
-            out.write(len(body.getbuffer()).to_bytes(8, "little"))
-            out.write(body.getbuffer())
-        return out.getvalue()
-
-    def loads(self, data: bytes) -> None:
-        """Load a chain that `dumps` wrote.
-
-        Raises:
-            ValueError: if the data are truncated or not a filter.
-        """
-        chain: list[BloomFilter] = []
-        start = 0
-        while start < len(data):
-            size = int.from_bytes(data[start : start + 8], "little")
-            body = data[start + 8 : start + 8 + size]
-            if len(body) != size:
-                raise ValueError("the filter is truncated")
-            chain.append(BloomFilter.fromfile(BytesIO(body)))
-            start += 8 + size
-        self._chain = chain
 
 
 def _positions(link: BloomFilter, key: bytes) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """Rows of keys: look-ups, inserts in the order of the index, and counts of claims."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -20,10 +20,9 @@ SELECT substring(%b::bytea FROM 16 * (place::int - 1) + 1 FOR 16), url_id
 FROM unnest(%b::bigint[]) WITH ORDINALITY AS given (url_id, place) ORDER BY place
 ON CONFLICT (key) DO NOTHING
 """
-_SOME = 200_000  # keys read at once
-_LARGEST = b"\xff" * KEY_BYTES
+LARGEST = b"\xff" * KEY_BYTES  # of all keys
 _END = "SELECT key FROM keys WHERE key > {0} ORDER BY key LIMIT 1 OFFSET {0}"
-_UP_TO_END = "FROM keys WHERE key > {0} AND key <= {0} AND url_id > {0}"
+_UP_TO_END = "FROM keys WHERE key > {0} AND key <= {0} AND url_id <= {0}"
 # The database joins the keys: as rows, they take several times as long. SQLite joins texts, and
 # takes the bytes of a key for one, whatever they are.
 _JOINED = {
@@ -32,18 +31,26 @@ _JOINED = {
 }
 
 
-def joined_keys(connection: Connection, after: int = 0) -> Iterator[bytes]:
-    """Yield the keys of URLs with ids after one, joined in batches."""
+def joined_keys(
+    connection: Connection, after: bytes, most: int, newest: int
+) -> tuple[bytes, bytes]:
+    """Return the next keys in the order of the index, joined, and up to where these are all.
+
+    Args:
+        connection: in a transaction.
+        after: the key where the last ones ended; empty to begin.
+        most: how many.
+        newest: without the keys of later URLs than this ``urls.id``.
+
+    Returns:
+        The keys, and the last of them; `LARGEST` if there are no more.
+    """
     name = connection.dialect.name
     find_end = _END.format("?" if name == "sqlite" else "%s")
-    start, end = b"", b""
-    while end != _LARGEST:
-        found = connection.exec_driver_sql(find_end, (start, _SOME)).scalar()
-        end = _LARGEST if found is None else bytes(found)
-        joined = connection.exec_driver_sql(_JOINED[name], (start, end, after)).scalar()
-        if joined:
-            yield bytes(joined)
-        start = end
+    found = connection.exec_driver_sql(find_end, (after, most - 1)).scalar()
+    end = LARGEST if found is None else bytes(found)
+    joined = connection.exec_driver_sql(_JOINED[name], (after, end, newest)).scalar()
+    return bytes(joined or b""), end
 
 
 def url_ids_of_keys(connection: Connection, wanted: Sequence[bytes]) -> dict[bytes, int]:

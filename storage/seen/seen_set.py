@@ -1,20 +1,25 @@
 """The seen set: of all claims of a key, exactly one is ever answered with "new"."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import compress, repeat
 
 from sqlalchemy import Connection
 
 from canonry.storage.records import Admission
-from canonry.storage.seen.bloom import KEY_BYTES, KeyFilter, split
-from canonry.storage.seen.key_rows import ClaimTally, insert_keys, joined_keys, url_ids_of_keys
+from canonry.storage.seen.bloom import KeyFilter
+from canonry.storage.seen.key_rows import (
+    LARGEST,
+    ClaimTally,
+    insert_keys,
+    joined_keys,
+    url_ids_of_keys,
+)
 from canonry.storage.sql import write_locks
-from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.row_ids import take_url_ids
-from canonry.storage.sql.schema import url_rows
 
 _RECENT = 1 << 17
+_AT_ONCE = 100_000  # keys that the filter reads with each claim
 _ADMISSION = partial(tuple.__new__, Admission)  # takes a fifth of the time of calling the class
 
 
@@ -55,32 +60,29 @@ def _first_of(wanted: Sequence[bytes], won: Mapping[bytes, int]) -> list[bool]:
 class SeenSet:
     """Answers claims: first from recent keys, then from the filter, then from the table.
 
-    The filter only saves look-ups; the table decides. Everything happens inside the caller's
-    transaction, which holds the write lock or shares it. Call `committed` or `rolled_back` when it
-    has ended.
+    The filter only saves look-ups; the table decides. The filter is filled from the table while
+    claims are made, some keys with each, in the order of the keys. Keys beyond the last one that it
+    has read are looked up in the table.
 
-    The filter holds the keys of all URLs up to `known_up_to`. Of later ones it holds what this
-    process has claimed or met. A claim of a key that others inserted since is answered by the
-    table, which refuses a second row of it; from then on the filter holds it, too.
+    Everything happens inside the caller's transaction, which holds the write lock or shares it.
+    Call `committed` or `rolled_back` when it has ended.
+
+    Of keys that other processes insert later, the filter knows none until one of them is claimed:
+    then the table refuses a second row of it.
     """
 
-    def __init__(
-        self, key_filter: KeyFilter, known_up_to: int, wrong: Callable[[], None] = lambda: None
-    ) -> None:
-        """Start with a filter that holds every key with ``keys.url_id <= known_up_to``.
+    def __init__(self, newest: int) -> None:
+        """Start with an empty filter.
 
         Args:
-            key_filter: the filter.
-            known_up_to: that id.
-            wrong: called if the filter turns out to lack one of these, before it is rebuilt.
+            newest: the largest ``urls.id``; the keys up to it are read from the table.
         """
-        self.filter = key_filter
-        self.known_up_to = known_up_to
+        self.filter = KeyFilter.for_keys(newest)
         self.tally = ClaimTally()
-        self._wrong = wrong
+        self.newest = newest
+        self.read_up_to = b"" if newest else LARGEST  # the last key that the filter has read
         self._recent = Recent()
         self._fresh: dict[bytes, int] = {}  # answers of the open transaction
-        self._last_id: int | None = None  # of the open transaction, if nobody's ids are between
 
     def is_confirmed(self, connection: Connection) -> bool:
         """Return False if the table lacks a recent key, or has another URL for it."""
@@ -91,26 +93,12 @@ class SeenSet:
         }
         return url_ids_of_keys(connection, list(met)) == met
 
-    def catch_up(self, connection: Connection) -> Iterator[int]:
-        """Add the keys of later URLs to the filter; yield how many it read after each batch.
-
-        Args:
-            connection: in a transaction that holds the write lock alone.
-        """
-        mark = self.known_up_to
-        newest = next_id(connection, url_rows) - 1
-        if newest == mark:
-            return
-        was_empty = not self.filter.count
-        for joined in joined_keys(connection, after=mark):
-            if was_empty:
-                self.filter.add_joined(joined)
-            else:  # it may hold keys after its mark
-                found = split(joined)
-                perhaps = self.filter.perhaps(found)
-                self.filter.add([key for key, has in zip(found, perhaps, strict=True) if not has])
-            yield len(joined) // KEY_BYTES
-        self.known_up_to = newest
+    def _read_on(self, connection: Connection) -> None:
+        """Read some more keys of the table into the filter, unless it has them all."""
+        if self.read_up_to != LARGEST:
+            joined, end = joined_keys(connection, self.read_up_to, _AT_ONCE, self.newest)
+            self.filter.add_joined(joined)
+            self.read_up_to = end
 
     def claim(self, connection: Connection, wanted: Sequence[bytes]) -> list[Admission]:
         """Claim keys, in order.
@@ -130,6 +118,7 @@ class SeenSet:
         """
         if write_locks.is_beside(connection) and write_locks.has_turn(connection):
             raise RuntimeError("keys are claimed once in a transaction beside others, and first")
+        self._read_on(connection)
         self.tally.claims += len(wanted)
         distinct = dict.fromkeys(wanted)
         ids_by_key = self._look_up(connection, distinct)
@@ -154,27 +143,9 @@ class SeenSet:
     def _insert(self, connection: Connection, numbered: Mapping[bytes, int]) -> dict[bytes, int]:
         """Insert the keys that the table lacks; return the others, with the ids of their URLs."""
         others = insert_keys(connection, numbered)
-        if others and min(others.values()) <= self.known_up_to:
-            self._wrong()
-            self._rebuild(connection)
-            return others
-        self.tally.passed -= len(others)
+        self.tally.passed -= sum(key <= self.read_up_to for key in others)
         self.filter.add(list(numbered))  # bits that a rollback leaves do no harm
-        ids = list(numbered.values())
-        after = self.known_up_to if self._last_id is None else self._last_id
-        if not others and ids[0] == after + 1 and ids[-1] == after + len(ids):
-            self._last_id = ids[-1]
         return others
-
-    def _rebuild(self, connection: Connection) -> None:
-        """Make the filter anew from all rows of the table, those of this transaction, too."""
-        newest = next_id(connection, url_rows) - 1
-        self.filter = KeyFilter.for_keys(newest)
-        for joined in joined_keys(connection):
-            self.filter.add_joined(joined)
-        self._recent = Recent()
-        self._fresh.clear()
-        self._last_id = None
 
     def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
         """Return the keys that are known, with the ids of their URLs."""
@@ -186,21 +157,22 @@ class SeenSet:
             here = memory.keys() & wanted.keys()
             ids_by_key.update(zip(here, map(memory.__getitem__, here), strict=True))
         rest = [key for key in wanted if key not in ids_by_key] if ids_by_key else list(wanted)
+        unread: list[bytes] = []
+        if (last := self.read_up_to) != LARGEST:
+            unread, rest = [key for key in rest if key > last], [key for key in rest if key <= last]
         doubtful = list(compress(rest, self.filter.perhaps(rest)))
         found = url_ids_of_keys(connection, doubtful)
         self.tally.passed += len(rest) - len(doubtful)
         self.tally.wrong += len(doubtful) - len(found)
         ids_by_key.update(found)
+        ids_by_key.update(url_ids_of_keys(connection, unread))
         return ids_by_key
 
     def committed(self) -> None:
         """Keep what was claimed: the transaction was committed."""
         self._recent.update(self._fresh)
-        if self._last_id is not None:
-            self.known_up_to = self._last_id
         self.rolled_back()
 
     def rolled_back(self) -> None:
         """Drop what was claimed: the transaction was rolled back."""
         self._fresh.clear()
-        self._last_id = None

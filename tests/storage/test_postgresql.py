@@ -20,9 +20,8 @@ from canonry.storage.sql.schema import hosts
 
 
 @pytest.fixture(autouse=True)
-def _on_postgresql(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _on_postgresql(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(databases.SERVER, server)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def test_a_lost_connection_is_reported_and_the_next_step_works(tmp_path: Path) -> None:
@@ -118,19 +117,6 @@ def test_a_host_may_have_any_length(tmp_path: Path) -> None:
     assert [answer.new for answer in store.admit(long, 0.0)] == [True, True]
     assert len(lease(store)) == 2
     store.close()
-
-
-def test_the_filter_is_saved_in_the_users_cache(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    admit(store, ["http://a.example/1"])
-    store.close()
-    [kept] = (tmp_path / "cache" / "canonry").iterdir()
-    notices: list[str] = []
-    open_store(tmp_path, notify=notices).close()
-    assert notices == []
-    kept.unlink()
-    open_store(tmp_path, notify=notices).close()
-    assert notices == ["there is no filter file; rebuilding it from 1 keys"]
 
 
 def test_errors_of_wrong_urls_show_no_password() -> None:

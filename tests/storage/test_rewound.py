@@ -26,9 +26,8 @@ PAGES = 60
 
 
 @pytest.fixture
-def _on_postgresql(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _on_postgresql(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(databases.SERVER, server)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 class Database:
@@ -83,16 +82,6 @@ def test_claims_are_refused_where_the_table_lacks_what_was_claimed(
         True,
     ]
     again.close()
-
-
-def test_the_filter_of_what_is_gone_is_not_saved(
-    rewound: tuple[Store, Database], tmp_path: Path
-) -> None:
-    store, _ = rewound
-    with pytest.raises(StoreRewoundError):
-        admit(store, ["http://a.example/3"])
-    store.close()
-    assert not list((tmp_path / "cache").rglob("*.bloom"))
 
 
 @pytest.mark.usefixtures("_on_postgresql")

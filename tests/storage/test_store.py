@@ -308,26 +308,6 @@ def test_reading_does_not_create_a_missing_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_filter_that_has_grown_stays_and_grows_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("canonry.storage.seen.bloom.FIRST_CAPACITY", 100)
-    notices: list[str] = []
-    store = open_store(tmp_path)
-    store.seen.filter.first_capacity = 100
-    urls = [f"http://a.example/{n}" for n in range(250)]
-    admit(store, urls)
-    assert store.seen.filter.links == 2
-    store.close()
-    store = open_store(tmp_path, notify=notices)
-    assert notices == []
-    assert (store.seen.filter.links, store.seen.filter.count) == (2, 250)
-    more = [f"http://b.example/{n}" for n in range(100)]
-    assert [answer.new for answer in admit(store, urls + more)] == [False] * 250 + [True] * 100
-    assert (store.seen.filter.links, store.seen.filter.count) == (3, 350)
-    store.close()
-
-
 def test_urls_have_no_length_limit(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     long = "http://a.example/" + "x" * 1_000_000
@@ -361,8 +341,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from support.stores import admit, open_store
 from canonry.storage import StoreError
-notices = []
-store = open_store(Path(sys.argv[2]), notify=notices)
+store = open_store(Path(sys.argv[2]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
 done = 0
 try:
@@ -371,9 +350,7 @@ try:
         done += 500
 except StoreError as error:
     print(done, error)
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 store.close()
-print(*notices)
 """
 
 
@@ -446,9 +423,8 @@ def test_a_full_disk_is_reported_and_the_store_stays_intact(tmp_path: Path) -> N
         check=True,
         timeout=60,
     )
-    first, second = done.stdout.splitlines()
+    [first] = done.stdout.splitlines()
     assert "once this is fixed, the same command resumes" in first
-    assert "the filter was not saved" in second
     count = int(first.split()[0])
     assert count > 1000
     assert len(queued(tmp_path)) == count

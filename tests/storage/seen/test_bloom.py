@@ -3,14 +3,12 @@
 import hashlib
 import subprocess
 import sys
-from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pybloom_live import BloomFilter
 
-from canonry.storage.seen import bloom, bloom_bulk
+from canonry.storage.seen import bloom
 from canonry.storage.seen.bloom import KeyFilter
 
 
@@ -41,7 +39,6 @@ def test_few_keys_have_the_same_bits_without_numpy(added: list[bytes], asked: li
         patch.setattr(bloom, "_bulk", lambda _number, _passed: None)
         alone.add(added)
         answers = alone.perhaps(asked + added)
-    assert alone.dumps() == bulk.dumps()
     assert answers == bulk.perhaps(asked + added)
 
 
@@ -98,29 +95,3 @@ def test_after_a_growth_a_key_takes_at_most_sixteen_bits() -> None:
     found.add(keys(0, 150_000))
     assert found.bits / found.count <= 16
     assert found.links == 2
-
-
-def test_bits_and_file_format_are_pybloom_lives() -> None:
-    found = KeyFilter(first_capacity=100)
-    found.add(keys(0, 100))
-    size = int.from_bytes(found.dumps()[:8], "little")
-    theirs = BloomFilter.fromfile(BytesIO(found.dumps()[8 : 8 + size]))
-    assert (theirs.count, theirs.capacity) == (100, 100)
-    assert all(bloom_bulk.contained([theirs], keys(0, 100)))
-
-
-def test_a_dump_can_be_loaded() -> None:
-    found, again = KeyFilter(first_capacity=50), KeyFilter()
-    found.add(keys(0, 500))
-    again.loads(found.dumps())
-    probe = keys(0, 5_000)
-    assert found.perhaps(probe) == again.perhaps(probe)
-    again.add(keys(500, 10))
-    assert all(again.perhaps(keys(0, 510)))
-
-
-def test_a_truncated_dump_is_refused() -> None:
-    found = KeyFilter(first_capacity=50)
-    found.add(keys(0, 10))
-    with pytest.raises(ValueError, match="truncated"):
-        KeyFilter().loads(found.dumps()[:-1])

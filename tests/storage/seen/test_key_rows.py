@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from support.stores import open_store
 
 from canonry.storage.seen.bloom import split
-from canonry.storage.seen.key_rows import insert_keys, joined_keys, url_ids_of_keys
+from canonry.storage.seen.key_rows import LARGEST, insert_keys, joined_keys, url_ids_of_keys
 
 pytestmark = pytest.mark.every_database
 
@@ -19,22 +19,23 @@ _ODD = [
 ]
 
 
-def _all(connection: Connection, after: int = 0) -> list[bytes]:
-    return sorted(key for joined in joined_keys(connection, after) for key in split(joined))
+def _all(connection: Connection, most: int, newest: int = 1_000) -> list[bytes]:
+    found, end = [], b""
+    while end != LARGEST:
+        joined, end = joined_keys(connection, end, most, newest)
+        found += split(joined)
+    return found
 
 
-def test_all_keys_are_read_whatever_their_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_keys_are_read_whatever_their_bytes(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        assert _all(connection) == []
+        assert _all(connection, 10) == []
         insert_keys(connection, {key: n for n, key in enumerate(_ODD, 1)})
-        for at_once in (0, 1, 2, len(_ODD) - 1, len(_ODD), 200_000):
-            monkeypatch.setattr("canonry.storage.seen.key_rows._SOME", at_once)
-            assert _all(connection) == sorted(_ODD)
-            assert _all(connection, after=4) == sorted(_ODD[4:])
-            assert _all(connection, after=len(_ODD)) == []
+        for at_once in (1, 2, len(_ODD) - 1, len(_ODD), 200_000):
+            assert _all(connection, at_once) == sorted(_ODD)
+            assert _all(connection, at_once, newest=4) == sorted(_ODD[:4])
+            assert _all(connection, at_once, newest=0) == []
         connection.rollback()
     store.close()
 

@@ -17,6 +17,7 @@ from support.stores import admit, candidate, open_store
 from support.strategies import tries
 
 from canonry.storage import Store
+from canonry.storage.seen import seen_set
 from canonry.storage.seen.seen_set import Recent
 from canonry.storage.sql.schema import keys
 
@@ -131,19 +132,25 @@ def test_two_stores_on_one_file_see_each_others_claims(tmp_path: Path) -> None:
     )
 )
 @settings(max_examples=tries(0.02), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_filter_lacks_no_key_up_to_its_mark(
+def test_a_filter_lacks_no_key_that_it_has_read(
     tmp_path: Path, steps: list[tuple[int, str, list[int]]]
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seen_set, "_AT_ONCE", 2)
+        claim_in_turns(tmp_path, steps)
+
+
+def claim_in_turns(folder: Path, steps: list[tuple[int, str, list[int]]]) -> None:
+    """Claim keys in three stores, and look at their filters after each step."""
     example = next(_EXAMPLES)
-    notices: list[str] = []
-    stores = [open_store(tmp_path, notify=notices) for _ in range(3)]
+    stores = [open_store(folder) for _ in range(3)]
     known: set[str] = set()
     for place, step, numbers in steps:
         store = stores[place]
         urls = [f"http://b.example/{example}/{n}" for n in numbers]
         if step == "reopen":
             store.close()
-            stores[place] = open_store(tmp_path, notify=notices)
+            stores[place] = open_store(folder)
             continue
         way = store.claiming if step == "claim" else store.transaction
         with suppress(RuntimeError), way() as connection:
@@ -156,12 +163,30 @@ def test_a_filter_lacks_no_key_up_to_its_mark(
         with store.transaction() as connection:
             rows = connection.execute(select(keys.c.key, keys.c.url_id)).all()
         for seen in (one.seen for one in stores):
-            assert all(
-                seen.filter.perhaps([key for key, url_id in rows if url_id <= seen.known_up_to])
-            )
+            read = [k for k, url_id in rows if k <= seen.read_up_to and url_id <= seen.newest]
+            assert all(seen.filter.perhaps(read))
     for store in stores:
         store.close()
-    assert not any("lacks" in notice for notice in notices)
+
+
+def test_the_filter_is_filled_while_keys_are_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seen_set, "_AT_ONCE", 30)
+    known, more = ([f"http://a.example/{part}/{n}" for n in range(100)] for part in "ab")
+    store = open_store(tmp_path)
+    admit(store, known)
+    store.close()
+    store = open_store(tmp_path)
+    counts = []
+    for start in range(0, 100, 20):
+        mixed = known[start : start + 20] + more[start : start + 20]
+        assert [one.new for one in admit(store, mixed)] == [False] * 20 + [True] * 20
+        counts.append(store.seen.filter.count)
+    assert counts == sorted(counts)
+    assert counts[0] < 60
+    assert counts[-1] == 200, "each key once"
+    store.close()
 
 
 def test_of_several_processes_exactly_one_wins_each_key(tmp_path: Path) -> None:
