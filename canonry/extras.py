@@ -28,12 +28,11 @@ PACKAGES = {
     "sail": ("pyarrow", "pandas", "grpc", "pyspark", "pysail"),
     "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
-    "yaml": ("yaml",),
 }
 
 
 # What to install for a package whose name does not say it.
-_DISTRIBUTIONS = {"google.protobuf": "protobuf", "grpc": "grpcio", "yaml": "PyYAML"}
+_DISTRIBUTIONS = {"google.protobuf": "protobuf", "grpc": "grpcio"}
 
 
 class MissingExtraError(ImportError):
