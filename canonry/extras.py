@@ -8,7 +8,7 @@ from importlib import import_module
 PACKAGES = {
     "arrow": ("pyarrow",),
     "crawl": (
-        *("aiohttp", "aiohttp_sse", "bitarray", "brotli", "jinja2", "multidict"),
+        *("aiohttp", "bitarray", "brotli", "jinja2", "multidict"),
         *("pybloom_live", "sqlalchemy", "yarl"),
     ),
     "crawl4ai": ("crawl4ai",),
