@@ -21,6 +21,7 @@ from canonry.crawler.compression import Copied, gz
 from canonry.crawler.files import output
 from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
+from canonry.storage import owned_files
 
 _VERSION = 6  # of the files in the folder
 _CHECKPOINT, _LOCK = "state.json", "lock"
@@ -258,7 +259,7 @@ def _owned(folder: Path, out: str) -> IO[bytes]:
         try:
             with suppress(FileExistsError):
                 folder.mkdir()
-            return output.owned(folder / _LOCK)
+            return owned_files.owned(folder / _LOCK)
         except BlockingIOError:
             raise SettingsError(f"{out}: another dedup is writing it; wait until it ends") from None
         except OSError as error:

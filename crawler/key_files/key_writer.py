@@ -26,6 +26,7 @@ from canonry.crawler.key_files.key_file import (
 )
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, as_keys, highs, joined
 from canonry.crawler.settings import SettingsError
+from canonry.storage import owned_files
 
 _KEPT_JOBS = 7  # parts for the keys of the last jobs alone, so that these can be repeated
 _SHARE = 4  # older parts may have up to a fourth of the first one; else the file is rewritten
@@ -42,7 +43,7 @@ def locked(path: str) -> Iterator[IO[bytes]]:
     """
     temporary = beside(path)
     try:
-        owned = output.owned(temporary)
+        owned = owned_files.owned(temporary)
     except BlockingIOError:
         raise SettingsError(
             f"{path}: another process is writing this file of keys; run this again when it has "
@@ -54,7 +55,7 @@ def locked(path: str) -> Iterator[IO[bytes]]:
         try:
             yield file
         finally:
-            output.discard(file, temporary)
+            owned_files.discard(file, temporary)
 
 
 def beside(path: str) -> Path:

@@ -13,9 +13,10 @@ from multidict import CIMultiDict
 
 from canonry.crawler.compression import gz
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.files.output import abandoned, sync_folder
+from canonry.crawler.files.output import sync_folder
 from canonry.crawler.observe.cdxj import CdxjIndex
 from canonry.crawler.plurals import counted
+from canonry.storage.owned_files import abandoned
 
 UNFINISHED = ".open"  # behind the final name
 _GZIP = 31  # zlib's window bits

@@ -5,7 +5,6 @@ before the file appears. A store that was restored from a backup does not know t
 saved later, whatever their generation: its URLs may have other numbers by now.
 """
 
-import glob
 import hashlib
 import os
 import stat
@@ -19,6 +18,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import DatabaseError
 
+from canonry.storage import owned_files
 from canonry.storage.seen.bloom import KeyFilter
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
@@ -175,6 +175,9 @@ def save(path: Path, taken: Snapshot, store_id: str, mode: int = PRIVATE) -> Non
         taken: the filter, with its generation and id.
         store_id: 32 hex digits; a filter is never loaded into another store.
         mode: of the file: who may read it.
+
+    Raises:
+        OSError: it cannot be written, or another process writes it.
     """
     data = taken.filter.dumps()
     head = _HEADER.pack(
@@ -186,18 +189,17 @@ def save(path: Path, taken: Snapshot, store_id: str, mode: int = PRIVATE) -> Non
         len(data),
         _checksum(data, store_id, taken.save_id, taken.generation),
     )
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    _remove_leftovers(path)
-    try:
-        with temporary.open("wb") as file:
+    temporary = path.with_name(f"{path.name}.tmp")
+    with owned_files.owned(temporary) as file:
+        try:
             os.fchmod(file.fileno(), mode)
             file.write(head)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            temporary.replace(path)
+        finally:
+            owned_files.discard(file, temporary)
 
 
 def load(path: Path, store_id: str) -> Snapshot | str:
@@ -235,23 +237,3 @@ def _checksum(data: bytes, store_id: str, save_id: str, generation: int) -> byte
     state = hashlib.blake2b(f"{store_id}/{save_id}/{generation}/".encode(), digest_size=16)
     state.update(data)
     return state.digest()
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove the temporary files of processes that were killed while they wrote."""
-    for leftover in path.parent.glob(f"{glob.escape(path.name)}.*.tmp"):
-        process = leftover.name.split(".")[-2]
-        with suppress(OSError):
-            if process.isdecimal() and not _is_alive(int(process)):
-                leftover.unlink()
-
-
-def _is_alive(process: int) -> bool:
-    """Return True if this machine has a process of this number."""
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True

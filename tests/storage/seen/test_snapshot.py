@@ -1,6 +1,5 @@
 """The filter is a cache: whatever happens to its file, the answers stay the same."""
 
-import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from support import databases
 from support.databases import url_of
 from support.stores import admit, candidate, open_store
 
+from canonry.storage import owned_files
 from canonry.storage.seen import filter_file
 from canonry.storage.seen.bloom import KeyFilter
 
@@ -169,18 +169,24 @@ def test_a_file_is_written_only_for_new_keys(folder: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_what_a_killed_process_left_is_removed(folder: Path) -> None:
-    dead, alive = (
-        folder / "store.db.bloom.4194999.tmp",
-        folder / f"store.db.bloom.{os.getpid()}.tmp",
-    )
-    dead.write_bytes(b"half")
-    alive.write_bytes(b"half")
-    (folder / "store.db.bloom.mine.tmp").write_bytes(b"not ours")
+def test_what_a_killed_process_left_is_taken_over(folder: Path) -> None:
+    (folder / "store.db.bloom.tmp").write_bytes(b"half" * 10_000_000)
+    before = (folder / "store.db.bloom").read_bytes()
     store = open_store(folder)
     admit(store, _NEW)
     store.close()
-    assert {p.name for p in folder.iterdir() if p.suffix == ".tmp"} == {"store.db.bloom.mine.tmp"}
+    assert not (folder / "store.db.bloom.tmp").exists()
+    assert (folder / "store.db.bloom").read_bytes() not in {before, b""}
+
+
+def test_what_another_process_writes_stays(folder: Path) -> None:
+    notices: list[str] = []
+    with owned_files.owned(folder / "store.db.bloom.tmp") as other:
+        store = open_store(folder, notify=notices)
+        admit(store, _NEW)
+        store.close()
+        assert any("another process is writing it" in one for one in notices)
+        owned_files.discard(other, folder / "store.db.bloom.tmp")
 
 
 @pytest.mark.every_database
