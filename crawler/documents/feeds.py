@@ -9,6 +9,7 @@ from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
 from canonry.crawler.documents.feed_dates import seconds_of
+from canonry.crawler.media_types import media_type
 
 _HEAD = 4096  # the root element must appear within this many bytes
 _ROOT = re.compile(rb"<(?:[A-Za-z_][\w.\-]*:)?(?:urlset|sitemapindex|feed|rss|RDF)[\s>/:]")
@@ -170,7 +171,7 @@ def _ignored(_markup: str) -> None:
 
 def is_xml_type(content_type: str) -> bool:
     """Return True for the content types of XML (MIME Sniffing section 4.6)."""
-    return _TYPE.fullmatch(content_type.partition(";")[0].strip().lower()) is not None
+    return _TYPE.fullmatch(media_type(content_type)) is not None
 
 
 def is_feed(content_type: str | None, body: bytes) -> bool:
