@@ -13,7 +13,7 @@ from filecmp import cmp
 from pathlib import Path
 from typing import IO, Any
 
-from canonry.crawler.compression import gzip_member, naming_file, write_all
+from canonry.crawler.compression import Unclosed, gzip_member, naming_file, write_all
 from canonry.crawler.locations import is_remote, version_of, written
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
@@ -161,25 +161,10 @@ def _compressing(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
         require("arrow", "zst")
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        with pa.CompressedOutputStream(_Unclosed(file), "zstd") as compressed:
+        with pa.CompressedOutputStream(Unclosed(file), "zstd") as compressed:
             yield compressed
     else:
         yield file
-
-
-class _Unclosed(io.RawIOBase):
-    """A file that the compressor cannot close."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Write all bytes."""
-        write_all(self._file, data)
-        return len(data)
 
 
 class _GzipMembers(io.RawIOBase):
