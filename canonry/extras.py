@@ -8,7 +8,7 @@ from importlib import import_module
 PACKAGES = {
     "arrow": ("pyarrow",),
     "crawl": (
-        *("aiohttp", "aiohttp_sse", "bitarray", "brotli", "jinja2", "multidict"),
+        *("aiohttp", "bitarray", "brotli", "jinja2", "multidict"),
         *("pybloom_live", "sqlalchemy", "yarl"),
     ),
     "crawl4ai": ("crawl4ai",),
@@ -28,12 +28,11 @@ PACKAGES = {
     "sail": ("pyarrow", "pandas", "grpc", "pyspark", "pysail"),
     "scrapy": ("scrapy",),
     "spark": ("pyarrow", "pandas", "pyspark"),
-    "yaml": ("yaml",),
 }
 
 
 # What to install for a package whose name does not say it.
-_DISTRIBUTIONS = {"google.protobuf": "protobuf", "grpc": "grpcio", "yaml": "PyYAML"}
+_DISTRIBUTIONS = {"google.protobuf": "protobuf", "grpc": "grpcio"}
 
 
 class MissingExtraError(ImportError):

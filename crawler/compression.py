@@ -125,7 +125,7 @@ def _zstandard(file: IO[bytes]) -> Any:  # noqa: ANN401 - pyarrow ships no types
     require("arrow", "zst")
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    return pa.CompressedInputStream(_Unclosed(file), "zstd")
+    return pa.CompressedInputStream(Unclosed(file), "zstd")
 
 
 class Copied(io.RawIOBase):
@@ -171,19 +171,29 @@ def naming_file(name: object) -> Iterator[None]:
         raise
 
 
-class _Unclosed(io.RawIOBase):
-    """A file that its reader cannot close, because its position is still needed."""
+class Unclosed(io.RawIOBase):
+    """A file that whatever reads or writes it cannot close, because it is still needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        """Bind the file."""
         self._file = file
 
     def readable(self) -> bool:
-        """Return True."""
-        return True
+        """Return True if the file can be read."""
+        return self._file.readable()
+
+    def writable(self) -> bool:
+        """Return True if the file can be written."""
+        return self._file.writable()
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
         """Read as the file does."""
         return int(self._file.readinto(buffer))  # type: ignore[attr-defined]
+
+    def write(self, data: Any) -> int:  # noqa: ANN401 - whatever has a buffer
+        """Write all bytes."""
+        write_all(self._file, data)
+        return len(data)
 
 
 class _Gunzip:

@@ -1,5 +1,5 @@
-"""The keys of other programs: `surt`, `w3lib.canonicalize_url`, and the map from them to ours."""
+"""The keys of other programs, for users who must keep old keys while they migrate."""
 
-from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, fingerprint, map_keys, surt
+from canonry.crawler.adapters.compat import OLD_KEYS, MapRow, fingerprint, map_url, surt
 
-__all__ = ["OLD_KEYS", "MapRow", "fingerprint", "map_keys", "surt"]
+__all__ = ["OLD_KEYS", "MapRow", "fingerprint", "map_url", "surt"]

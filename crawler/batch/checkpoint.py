@@ -13,6 +13,7 @@ from typing import IO, NamedTuple, TypeVar
 
 import msgspec
 
+from canonry.crawler import owned_files
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.interrupts import interrupted_later
 from canonry.crawler.batch.largest import Numerous
@@ -258,7 +259,7 @@ def _owned(folder: Path, out: str) -> IO[bytes]:
         try:
             with suppress(FileExistsError):
                 folder.mkdir()
-            return output.owned(folder / _LOCK)
+            return owned_files.owned(folder / _LOCK)
         except BlockingIOError:
             raise SettingsError(f"{out}: another dedup is writing it; wait until it ends") from None
         except OSError as error:

@@ -11,6 +11,7 @@ from canonry.crawler.compression import decompressed
 from canonry.crawler.documents import feeds, html, mime, xml_pages
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import decode
+from canonry.crawler.media_types import media_type
 
 _GZIP = b"\x1f\x8b\x08"
 _P = ParamSpec("_P")
@@ -63,7 +64,7 @@ def _read_single(
         return xml_pages.read(body, kind, base, own_name, embeds=embeds)
     if html.is_html(kind, body):
         return html.read(body, kind, base, own_name, embeds=embeds)
-    if (kind or "").partition(";")[0].strip().lower() == "text/plain":
+    if media_type(kind) == "text/plain":
         text, encoding = decode(body, kind)
         urls = dict.fromkeys(found.url for found in extract(text))
         return Document(url, tuple(urls), (), None, None, encoding)

@@ -10,6 +10,7 @@ from xml.parsers import expat
 from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import Document, absolute
 from canonry.crawler.documents.encodings import DecodedText, decode
+from canonry.crawler.media_types import media_type
 
 _DAY = re.compile(r"([0-9]{4})(-[0-9]{2})?(-[0-9]{2})?")
 _LONGEST = 64  # characters
@@ -196,7 +197,7 @@ def _ignored(_markup: str) -> None:
 
 def is_xml_type(content_type: str) -> bool:
     """Return True for the content types of XML (MIME Sniffing section 4.6)."""
-    return _TYPE.fullmatch(content_type.partition(";")[0].strip().lower()) is not None
+    return _TYPE.fullmatch(media_type(content_type)) is not None
 
 
 def is_feed(content_type: str | None, body: bytes) -> bool:

@@ -9,6 +9,7 @@ from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import FOLLOWED, Document, absolute, meta_forbids_following
 from canonry.crawler.documents.encodings import decode, encode_query, encoded_in_utf8
 from canonry.crawler.documents.tags import VERSION, in_attribute, read_tags, title_of
+from canonry.crawler.media_types import media_type
 
 _read_compiled: Callable[..., None] | None = None
 LINKING = frozenset({"a", "area", "base", "form", "frame", "iframe", "link", "meta", "title"})
@@ -181,7 +182,7 @@ def is_html(content_type: str | None, body: bytes) -> bool:
     """Return True if the content type is HTML, or is missing and the body begins with a tag."""
     if content_type is None:
         return body.lstrip()[:1] == b"<"
-    return content_type.partition(";")[0].strip().lower() == "text/html"
+    return media_type(content_type) == "text/html"
 
 
 def looks_like_html(body: bytes) -> bool:

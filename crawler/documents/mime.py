@@ -6,6 +6,8 @@ from email.message import Message
 from email.policy import Policy, compat32
 from typing import NamedTuple
 
+from canonry.crawler.media_types import media_type
+
 _TYPES = frozenset({"message/rfc822", "application/x-mimearchive"})
 _BASES = ("Content-Base", "Content-Location")  # in this order (url-syntax-05 section 5.1.1)
 _MAX_PARTS = 1_000  # read from one document
@@ -24,7 +26,7 @@ class BodyPart(NamedTuple):
 
 def is_multipart(content_type: str | None) -> bool:
     """Return True if a content type says that the body has parts."""
-    kind = (content_type or "").partition(";")[0].strip().lower()
+    kind = media_type(content_type)
     return kind.startswith("multipart/") or kind in _TYPES
 
 

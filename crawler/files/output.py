@@ -2,7 +2,6 @@
 
 import bz2
 import errno
-import fcntl
 import io
 import lzma
 import os
@@ -14,8 +13,9 @@ from filecmp import cmp
 from pathlib import Path
 from typing import IO, Any
 
-from canonry.crawler.compression import gzip_member, naming_file, write_all
+from canonry.crawler.compression import Unclosed, gzip_member, naming_file, write_all
 from canonry.crawler.locations import is_remote, version_of, written
+from canonry.crawler.owned_files import discard, owned
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 
@@ -148,60 +148,6 @@ def is_special(path: str) -> bool:
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
-def owned(path: Path) -> IO[bytes]:
-    """Open a file for writing, and lock it; empty one that a killed process left.
-
-    Raises:
-        OSError: when another process writes it.
-    """
-    while True:
-        file = open(path, "wb", opener=_without_truncating)  # noqa: SIM115 - it is returned
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _has_name(file, path):
-                file.truncate(0)
-                return file
-        except BlockingIOError as error:
-            file.close()
-            raise OSError(error.errno, "another process is writing it", str(path)) from None
-        file.close()  # it was renamed or deleted before we had the lock
-
-
-def discard(file: IO[bytes], path: Path) -> None:
-    """Delete a file that `owned` has opened; not one of this name that another process has made."""
-    if _has_name(file, path):
-        path.unlink()
-
-
-@contextmanager
-def abandoned(path: Path) -> Iterator[IO[bytes] | None]:
-    """Open a file that its writer did not finish, and lock it; None while a process writes it.
-
-    Raises:
-        OSError: it cannot be read and written, or locked.
-    """
-    with path.open("r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_abandoned = _has_name(file, path)
-        except BlockingIOError:
-            is_abandoned = False
-        yield file if is_abandoned else None
-
-
-def _has_name(file: IO[bytes], path: Path) -> bool:
-    """Return True if a file still has its name: it was not renamed, deleted or replaced."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
-
-
-def _without_truncating(path: str, _flags: int) -> int:
-    """Open a file for writing, but keep its content until it is locked."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-
-
 @contextmanager
 def _compressing(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
     """Compress what is written to a file, in the format of an ending."""
@@ -215,25 +161,10 @@ def _compressing(file: IO[bytes], ending: str) -> Iterator[IO[bytes]]:
         require("arrow", "zst")
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        with pa.CompressedOutputStream(_Unclosed(file), "zstd") as compressed:
+        with pa.CompressedOutputStream(Unclosed(file), "zstd") as compressed:
             yield compressed
     else:
         yield file
-
-
-class _Unclosed(io.RawIOBase):
-    """A file that the compressor cannot close."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Write all bytes."""
-        write_all(self._file, data)
-        return len(data)
 
 
 class _GzipMembers(io.RawIOBase):

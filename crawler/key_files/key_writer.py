@@ -9,6 +9,7 @@ from typing import IO
 
 import numpy as np
 
+from canonry.crawler import owned_files
 from canonry.crawler.compression import write_all
 from canonry.crawler.files import output
 from canonry.crawler.key_files.key_file import (
@@ -42,7 +43,7 @@ def locked(path: str) -> Iterator[IO[bytes]]:
     """
     temporary = beside(path)
     try:
-        owned = output.owned(temporary)
+        owned = owned_files.owned(temporary)
     except BlockingIOError:
         raise SettingsError(
             f"{path}: another process is writing this file of keys; run this again when it has "
@@ -54,7 +55,7 @@ def locked(path: str) -> Iterator[IO[bytes]]:
         try:
             yield file
         finally:
-            output.discard(file, temporary)
+            owned_files.discard(file, temporary)
 
 
 def beside(path: str) -> Path:

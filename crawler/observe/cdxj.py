@@ -7,6 +7,7 @@ from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.canon.policies import preset
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.files.output import atomic
+from canonry.crawler.media_types import media_type
 
 _ENDING = ".cdxj"
 
@@ -37,11 +38,11 @@ class CdxjIndex:
             revisit: True if an earlier record has the body.
         """
         url = redact(response.url)
-        media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        kind = media_type(response.headers.get("Content-Type"))
         offset, length = place
         about = {
             "url": url,
-            "mime": "warc/revisit" if revisit else media_type,
+            "mime": "warc/revisit" if revisit else kind,
             "status": str(response.status),
             "digest": digest.partition(":")[2],
             "length": str(length),

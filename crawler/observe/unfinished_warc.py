@@ -13,8 +13,9 @@ from multidict import CIMultiDict
 
 from canonry.crawler.compression import gz
 from canonry.crawler.fetch.response import Response
-from canonry.crawler.files.output import abandoned, sync_folder
+from canonry.crawler.files.output import sync_folder
 from canonry.crawler.observe.cdxj import CdxjIndex
+from canonry.crawler.owned_files import abandoned
 from canonry.crawler.plurals import counted
 
 UNFINISHED = ".open"  # behind the final name

@@ -17,7 +17,6 @@ from typing import IO, Any
 from canonry.canon import redact
 from canonry.crawler.compression import GzipMembers
 from canonry.crawler.fetch.response import Get, Response
-from canonry.crawler.files.output import owned
 from canonry.crawler.observe.cdxj import CdxjIndex
 from canonry.crawler.observe.exchange_records import (
     VERSION,
@@ -27,6 +26,7 @@ from canonry.crawler.observe.exchange_records import (
     records_of,
 )
 from canonry.crawler.observe.unfinished_warc import UNFINISHED, finish
+from canonry.crawler.owned_files import owned
 from canonry.crawler.settings import SettingsError
 from canonry.storage import StoreError
 

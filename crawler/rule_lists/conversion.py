@@ -14,7 +14,7 @@ class Lost(Enum):
     EVERY_HOST = "it is for every host; a policy of your own can name tracking parameters"
     HOSTS = "its hosts cannot be listed: any top-level domain, or subdomains without their domain"
     SUFFIX = "its host is a public suffix, whose subdomains have different owners"
-    EXCEPTIONS = "it has exceptions by URL, or yields to an earlier rule of its list"
+    EXCEPTIONS = "it has exceptions by URL"
     PATH = "its path has wildcards, ends within a segment, or is a file"
     SCHEME = "it is for one scheme only"
     QUERY = "it is for URLs with certain parameters or fragments only"
@@ -23,8 +23,6 @@ class Lost(Enum):
     SEGMENTS = "it removes segments of the path"
     TARGET = "it reads a redirect's target out of the URL, and so may read what its rules remove"
     BLOCKS = "it blocks requests"
-    CONTENT = "it rewrites content, and says nothing about which URLs are equal"
-    NEVER = "it never applies: keys are in lower case, and its parameters are not"
     INVALID = "it is not valid in its own format"
     # Of rules that are converted in part:
     OPEN_END = "left out: hosts and paths that only begin so, and other ports"

@@ -8,6 +8,7 @@ from functools import partial
 from canonry.canon import redact
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.request_policy import Probe
+from canonry.crawler.media_types import media_type
 from canonry.crawler.observe.log import Log
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.plurals import counted
@@ -162,9 +163,9 @@ class Crawl:
                 f"{name} a page, but {counted(links, 'link')} marked nofollow: "
                 "--no-respect-nofollow follows them."
             )
-        elif _bare(kind) in _PAGES or not kind:
+        elif media_type(kind) in _PAGES or not kind:
             explanation = f"{name} a page ({kind or None}): scripts may make its links."
-        elif _bare(kind) in _LISTS or _bare(kind).endswith("+xml"):
+        elif media_type(kind) in _LISTS or media_type(kind).endswith("+xml"):
             explanation = f"{name} {kind}: it names no URL."
         else:
             explanation = (
@@ -235,8 +236,3 @@ def _leads_nowhere(outcome: Outcome) -> bool:
         return False
     refused = any(link.reason not in {NOT_A_PAGE, NOFOLLOW} for link in outcome.refused)
     return not (outcome.links or outcome.known or refused)
-
-
-def _bare(content_type: str) -> str:
-    """Return a content type without its parameters."""
-    return content_type.partition(";")[0].strip().lower()

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from canonry.canon.policies import did_you_mean
+from canonry.crawler.media_types import media_type
 
 _REGEX = "re:"
 _WHOLE = ("*", "?", "[", "http")
@@ -103,5 +104,5 @@ class MediaTypes:
         """Return True if the type of a response is in the set, or is not known."""
         if self._pattern is None or not content_type:
             return True
-        bare = content_type.partition(";")[0].strip().lower()
+        bare = media_type(content_type)
         return not bare or self._pattern.match(bare) is not None

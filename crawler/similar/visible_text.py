@@ -5,6 +5,7 @@ import html
 from canonry.crawler.documents.encodings import encoded_in_utf8
 from canonry.crawler.learn.text import plain_blocks
 from canonry.crawler.learn.text.text_blocks import is_markup
+from canonry.crawler.media_types import media_type
 
 # Elements within a line (HTML Standard section 4.5); all others end a passage.
 _INLINE = frozenset(
@@ -24,7 +25,7 @@ def passages(body: bytes, content_type: str | None) -> list[str] | None:
         body: the body, decoded from its content encoding.
         content_type: the ``Content-Type`` header, as sent.
     """
-    kind = (content_type or "").partition(";")[0].strip().lower()
+    kind = media_type(content_type)
     markup = None if kind in _NO_PAGES else is_markup(body, content_type)
     if markup is None:
         return None

@@ -17,7 +17,7 @@ from canonry.crawler.markup import escaped
 from canonry.crawler.observe.progress import clock
 from canonry.crawler.web.charts import growth_chart
 from canonry.crawler.web.panel import Asked, BadQuestionError, LiveCrawl, Panel
-from canonry.crawler.web.shown_text import finalized, href, link, own
+from canonry.crawler.web.shown_text import command, finalized, href, link, own
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.storage import StoreError
 from canonry.storage.timestamps import iso
@@ -73,10 +73,6 @@ class Answers:
             self._kept.pop(key, None)
             raise
 
-    def forget(self) -> None:
-        """Forget all cached answers, after a change of the store."""
-        self._kept.clear()
-
     async def _make(self, panel: Panel, fields: Mapping[str, str]) -> PanelAnswer:
         asked = Asked(fields, time.time(), self._crawl)
         value = await self._reader.read(lambda connection: panel.view(connection, asked))
@@ -122,7 +118,12 @@ def _environment() -> jinja2.Environment:
         "own": own,
         "duration": clock,
     }
-    made.globals |= {"href": href, "growth_chart": growth_chart, "url_lines": lines}
+    made.globals |= {
+        "command": command,
+        "href": href,
+        "growth_chart": growth_chart,
+        "url_lines": lines,
+    }
     made.tests |= {
         "linked_url": lambda part: isinstance(part, LinkedURL),
         "rule_id": lambda part: isinstance(part, RuleId),

@@ -21,7 +21,6 @@ _RIGHT, _TOP, _BOTTOM = 8, 10, 26  # around the plot
 _DIGIT, _GAP = 7.5, 8  # the width of a character of a label, and what is between it and the plot
 _LINES = 4  # of the grid
 _DAY = 86_400
-_SHARE = 0.3  # most of the width that an outlook may take
 
 
 class Series(NamedTuple):
@@ -52,17 +51,14 @@ class Drawing(NamedTuple):
     series: list[Series]
     levels: list[Tick]
     times: list[Tick]
-    now: float | None  # where the outlook begins
-    outlook: list[str]  # polylines of the queue: its earliest and its latest end
 
 
 def growth_chart(growth: Growth, width: int, height: int) -> Drawing:
     """Return the chart of a growth that has at least one point."""
-    at = [_seconds(point.at) for point in growth.points]
+    at = [_seconds(str(point["at"])) for point in growth.points]
     start, end = at[0], max(at[-1], at[0] + 1.0)
-    ahead = _ahead(growth, start, end)
-    span = end + ahead - start
-    top = _above(max(max(getattr(p, name) for name, *_ in SERIES) for p in growth.points))
+    span = end - start
+    top = _above(max(int(point["known"]) for point in growth.points))
     floor, right = height - _BOTTOM, width - _RIGHT
     margin = round(_GAP + _DIGIT * len(f"{top:,}"), 1)
 
@@ -74,31 +70,12 @@ def growth_chart(growth: Growth, width: int, height: int) -> Drawing:
 
     drawn = []
     for name, colour, dashes in SERIES:
-        values = [getattr(point, name) for point in growth.points]
+        values = [int(point[name]) for point in growth.points]
         path = " ".join(f"{x(s)},{y(v)}" for s, v in zip(at, values, strict=True))
         drawn.append(Series(name, colour, dashes, path, values[-1]))
-    outlook = []
-    if growth.outlook is not None:
-        queued = growth.points[-1].queued
-        for moment in (growth.outlook.earliest, growth.outlook.latest):
-            stop = end + ahead
-            empty = stop if moment is None else _seconds(moment)
-            share = 1.0 if empty <= stop else (stop - end) / (empty - end)
-            left = queued if moment is None else queued * (1 - share)
-            outlook.append(f"{x(end)},{y(queued)} {x(min(empty, stop))},{y(left)}")
     levels = [Tick(y(top * n / _LINES), f"{top * n // _LINES:,}") for n in range(_LINES + 1)]
-    moments = [start, start + span / 2, end + ahead]
-    times = [Tick(x(one), _label(one, span)) for one in moments]
-    now = x(end) if outlook else None
-    return Drawing(width, height, margin, right, floor, drawn, levels, times, now, outlook)
-
-
-def _ahead(growth: Growth, start: float, end: float) -> float:
-    """Return how many seconds of the future are drawn."""
-    if growth.outlook is None:
-        return 0.0
-    farthest = _seconds(growth.outlook.latest or growth.outlook.earliest) - end
-    return min(max(farthest, 1.0), (end - start) * _SHARE / (1 - _SHARE))
+    times = [Tick(x(one), _label(one, span)) for one in (start, start + span / 2, end)]
+    return Drawing(width, height, margin, right, floor, drawn, levels, times)
 
 
 def _seconds(text: str) -> float:

@@ -1,34 +1,30 @@
 """The server of the live page and the metrics, which leaves enough resources for the crawl.
 
-The number of connections and the time to send a request are limited. Further clients wait in the
-system's queue, where they take no open file of this process.
+The number of connections and the time to send a request are limited.
 """
 
 import asyncio
 import logging
-import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from canonry.crawler.observe.metrics import Collector
+from canonry.crawler.observe.progress import Progress
 from canonry.crawler.settings import SettingsError
+from canonry.extras import require
 
 if TYPE_CHECKING:
     from aiohttp import web
-from typing import TYPE_CHECKING
-
-from canonry.crawler.observe.metrics import Collector
-from canonry.crawler.observe.progress import Progress
-from canonry.extras import require
 
 LAST_PORT = 65_535
-SECONDS_TO_ASK = 15.0  # for the head of a request, and again for its body
+SECONDS_TO_ASK = 15.0  # for the head of a request
 _SECONDS_TO_END = 2.0  # for responses in progress
-_PAUSE = 0.05  # seconds between checks for a free connection
-_CONNECTIONS = 4  # Prometheus uses one, a health check another
+_AT_ONCE = 16  # connections that are accepted before they are counted
+_CONNECTIONS = 8  # Prometheus uses one, a health check another
 
 
 class Where(NamedTuple):
@@ -54,26 +50,37 @@ async def listening(app: "web.Application", where: Where) -> AsyncIterator[int]:
         access_log=None,
         logger=_logger(),
         keepalive_timeout=SECONDS_TO_ASK,  # also for the first request of a connection
-        auto_decompress=False,  # no form is compressed
         shutdown_timeout=_SECONDS_TO_END,
     )
     await runner.setup()
-    assert runner.server is not None  # noqa: S101 - it is set up
-    accepting: list[asyncio.Task[None]] = []
+    answering = runner.server
+    assert answering is not None  # noqa: S101 - it is set up
+
+    def accepted() -> asyncio.BaseProtocol:
+        is_full = len(answering.connections) >= where.connections
+        return _Full() if is_full else answering()
+
     try:
-        with ExitStack() as stack:
-            listeners = await _opened(where, stack)
-            for listener in listeners:
-                accept = _accept(listener, runner.server, where.connections)
-                accepting.append(asyncio.create_task(accept))
-            try:
-                yield listeners[0].getsockname()[1]
-            finally:
-                for task in accepting:
-                    task.cancel()
-                await asyncio.gather(*accepting, return_exceptions=True)
-    finally:
+        loop = asyncio.get_running_loop()
+        opened = await loop.create_server(accepted, where.host, where.port, backlog=_AT_ONCE)
+    except OSError as error:
         await runner.cleanup()
+        raise SettingsError(
+            f"{where.what} cannot be served on {where.host}, port {where.port}: "
+            f"{error.strerror or error}; give another place"
+        ) from None
+    try:
+        yield opened.sockets[0].getsockname()[1]
+    finally:
+        opened.close()
+        await runner.cleanup()
+
+
+class _Full(asyncio.Protocol):
+    """Closes a connection, for which there is no room."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
 
 
 @contextmanager
@@ -101,37 +108,6 @@ def on_thread(app: Callable[[], "web.Application"], where: Where) -> Iterator[in
     finally:
         stop()
         thread.join()
-
-
-async def _opened(where: Where, stack: ExitStack) -> list[socket.socket]:
-    """Return sockets that listen on all addresses of a host; the stack closes them."""
-    find = asyncio.get_running_loop().getaddrinfo
-    kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
-    listeners = []
-    try:
-        for family, *_, address in await find(where.host, where.port, type=kind, flags=flags):
-            listener = socket.create_server(address[:2], family=family)
-            listeners.append(stack.enter_context(listener))
-            listener.setblocking(False)  # noqa: FBT003 - socket has no other way
-    except OSError as error:
-        raise SettingsError(
-            f"{where.what} cannot be served on {where.host}, port {where.port}: "
-            f"{error.strerror or error}; give another place"
-        ) from None
-    return listeners
-
-
-async def _accept(listener: socket.socket, server: "web.Server", connections: int) -> None:
-    """Accept connections whenever there are fewer than allowed."""
-    loop = asyncio.get_running_loop()
-    while True:
-        try:
-            while len(server.connections) >= connections:  # noqa: ASYNC110 - there is no event
-                await asyncio.sleep(_PAUSE)
-            accepted, _address = await loop.sock_accept(listener)
-            await loop.connect_accepted_socket(server, accepted)
-        except OSError:  # the client has gone, or no open file is left for it
-            await asyncio.sleep(_PAUSE)
 
 
 def _logger() -> logging.Logger:

@@ -1,4 +1,4 @@
-"""The types of the live page: a panel, an action, and the query of a viewer."""
+"""The types of the live page: a panel, the crawl beside it, and the query of a viewer."""
 
 import re
 import time
@@ -100,18 +100,6 @@ class Panel(NamedTuple):
     title: str
     says: str  # what it shows, in one sentence
     view: View  # returns a dataclass or msgspec.Struct: the JSON is made from it
-    every: float = 0.0  # seconds between updates while somebody watches; 0: none
+    live: bool = False  # True: it is updated while somebody watches
     front: bool = False  # True: it is on the first page, too
     listed: bool = True  # False: the menu leaves it out, since the first page shows it
-
-
-class Action(NamedTuple):
-    """Something that a viewer can change: ``POST /actions/NAME``."""
-
-    name: str
-    panel: str  # the name of the panel from which it is done
-    act: Callable[[str, Mapping[str, str], float], str]
-    """Takes the store's URL, the fields of the form and the time; returns one sentence.
-
-    It raises `BadQuestionError` for fields that cannot be used, and ``StoreError``.
-    """

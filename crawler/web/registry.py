@@ -1,14 +1,9 @@
-"""The table of panels, in the order of the page's menu; and the table of actions.
+"""The table of panels, in the order of the page's menu. CONTRIBUTING says how to add one."""
 
-CONTRIBUTING says how to add one.
-"""
-
-from canonry.crawler.web import viewer_actions
-from canonry.crawler.web.panel import Action, Panel
+from canonry.crawler.web.panel import Panel
 from canonry.crawler.web.views import (
     growth_view,
     recent_view,
-    seen_view,
     store_views,
     strip_view,
     summary_view,
@@ -19,7 +14,7 @@ STRIP = Panel(  # on every page
     "Now",
     "Speed, queue, errors and the time left.",
     strip_view.view,
-    every=1.0,
+    live=True,
     listed=False,
 )
 
@@ -30,7 +25,7 @@ PANELS: tuple[Panel, ...] = (
         "At a glance",
         "What is held, which hosts need a look, and what was learned.",
         summary_view.view,
-        every=5.0,
+        live=True,
         front=True,
         listed=False,
     ),
@@ -39,7 +34,7 @@ PANELS: tuple[Panel, ...] = (
         "Growth",
         "URLs over time: known, fetched, merged, held and queued.",
         growth_view.view,
-        every=2.0,
+        live=True,
         front=True,
     ),
     Panel(
@@ -47,7 +42,6 @@ PANELS: tuple[Panel, ...] = (
         "Merges",
         "Which rules made URLs one, how many, and the latest examples.",
         store_views.merges,
-        every=10.0,
     ),
     Panel(
         "rules",
@@ -68,35 +62,5 @@ PANELS: tuple[Panel, ...] = (
         store_views.hosts,
     ),
     Panel("why", "Ask", "All that the store knows of one URL.", store_views.why),
-    Panel(
-        "patterns",
-        "Patterns",
-        "What the most URLs have in common, against the limits of such URLs.",
-        store_views.patterns,
-    ),
-    Panel(
-        "pages",
-        "Last pages",
-        "Pages as they come.",
-        recent_view.view,
-        every=1.0,
-        front=True,
-    ),
-    Panel(
-        "seen",
-        "Seen set",
-        "Keys of all known URLs, and the filter in front of them.",
-        seen_view.view,
-        every=2.0,
-    ),
-)
-
-ACTIONS: tuple[Action, ...] = (
-    Action("revoke", "rules", viewer_actions.revoke),
-    Action("reinstate", "rules", viewer_actions.reinstate),
-    Action("release", "refused", viewer_actions.release),
-    Action("block", "hosts", viewer_actions.block),
-    Action("unblock", "hosts", viewer_actions.unblock),
-    Action("exclude", "patterns", viewer_actions.exclude),
-    Action("include", "patterns", viewer_actions.include),
+    Panel("pages", "Last pages", "Pages as they come.", recent_view.view, live=True, front=True),
 )

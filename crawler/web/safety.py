@@ -1,22 +1,22 @@
-"""Access to the live page: addresses, names, tokens, origins, and security headers.
+"""Access to the live page: addresses, names, tokens, and security headers.
 
-Foreign pages can make browsers send requests to this server. Four things keep these out:
+Foreign pages can make browsers send requests to this server. Three things keep these out:
 
 - The name in ``Host`` has to be one of ours, which that of a site with DNS rebinding is not. Where
   no token is needed, only loopback names count.
 - An address that others can reach needs a token, in a cookie or as ``Authorization: Bearer``.
-- An action needs the form's token and, if the browser names an ``Origin``, our own.
 - The page runs no script but its own file, and nothing may frame it.
+
+Nothing can be changed from the page, so a request that is let in by mistake changes nothing.
 """
 
 import ipaddress
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import NamedTuple
 
 from canonry.crawler.tokens import check_token, is_same
 
-FIELD = "form-token"  # the name of the form's token
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # For browsers: scripts, styles and images only from this server.
@@ -24,9 +24,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
-    # With "no-referrer", browsers send "Origin: null" with our own forms (Fetch Standard,
-    # "append a request Origin header"). This value hides as much from other sites.
-    "Referrer-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -40,7 +38,6 @@ class Safety(NamedTuple):
 
     host: str  # the address that it listens on
     token: str | None  # that even readers need; None: no token is needed
-    form_token: str  # that the forms of this run contain
     names: frozenset[str] = frozenset()  # further names of this server
 
     def knows_host(self, host: str) -> bool:
@@ -53,28 +50,7 @@ class Safety(NamedTuple):
 
     def may_read(self, given: Collection[str]) -> bool:
         """Return True if a request with these tokens may read."""
-        return self.token is None or self.has_token(given)
-
-    def has_token(self, given: Collection[str]) -> bool:
-        """Return True if the server has a token, and it is among these."""
-        return self.token is not None and any(is_same(self.token, one) for one in given)
-
-    def may_act(self, *, headers: Mapping[str, str], form_token: str, bearer: str) -> bool:
-        """Return True if a request may change something.
-
-        Args:
-            headers: of the request.
-            form_token: the one in its form, or "".
-            bearer: the token in ``Authorization``, or ""; no form of another site can send that.
-        """
-        origin = headers.get("Origin")
-        if origin is not None and not _is_own(origin, headers.get("Host", "")):
-            return False
-        if headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
-            return False
-        if bearer and self.has_token([bearer]):
-            return True
-        return origin is not None and is_same(self.form_token, form_token)
+        return self.token is None or any(is_same(self.token, one) for one in given)
 
 
 def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
@@ -92,7 +68,7 @@ def safety(host: str, token: str | None, names: Collection[str] = ()) -> Safety:
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
     own_names = frozenset(bare_host(name) for name in names)
-    return Safety(host, token, secrets.token_urlsafe(24), own_names)
+    return Safety(host, token, own_names)
 
 
 def bare_host(host: str) -> str:
@@ -119,9 +95,3 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_own(origin: str, host: str) -> bool:
-    """Return True if an ``Origin`` is the server to which the request was sent (RFC 6454)."""
-    scheme, _, rest = origin.partition("://")
-    return scheme in {"http", "https"} and rest.casefold() == host.casefold()

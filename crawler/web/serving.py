@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PORT = 8_400
 LOCAL = "127.0.0.1"
-_ADVICE = "whoever has this address, with its token, sees the crawl and may change it"
+_ADVICE = "whoever has this address, with its token, sees the crawl"
 
 
 class Place(NamedTuple):
@@ -86,7 +86,7 @@ def _application(store: str, demands: Safety, crawl: LiveCrawl | None) -> "web.A
     """Return the application of the page; a crawl without a page does not load its libraries."""
     from canonry.crawler.web.app import build  # noqa: PLC0415
 
-    return build(store, demands, crawl, most_streams=max(1, for_viewers() // 2))
+    return build(store, demands, crawl)
 
 
 def _where(place: Place) -> Where:
@@ -94,13 +94,9 @@ def _where(place: Place) -> Where:
 
 
 def _demands(place: Place) -> Safety:
-    return safety(place.host, place.token, _names(place))
-
-
-def _names(place: Place) -> set[str]:
-    """Return the names of a server, including the machine's if other machines can reach it."""
+    """Return who may view the page; the machine's names count if other machines can reach it."""
     machine = () if is_loopback(place.host) else (socket.gethostname(), socket.getfqdn())
-    return {*place.names, *machine}
+    return safety(place.host, place.token, {*place.names, *machine})
 
 
 def _address(demands: Safety, port: int) -> str:

@@ -1,6 +1,7 @@
 """Make texts safe for a page; all text from sites is hostile until it passes through here."""
 
 import re
+import shlex
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -45,6 +46,19 @@ def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
 def own(text: str) -> Markup:
     """Return a text from a site, isolated from the direction of the text around it."""
     return _isolated(visible(text))
+
+
+def command(store: str, *words: str) -> Markup:
+    """Return the ``canonry`` command with these words, on a store, as a line to copy.
+
+    Passwords in it are hidden, and characters that nobody sees are shown by number, so that what
+    runs is what was read.
+    """
+    *known, last = words
+    # What a site has named may begin as an option does.
+    guarded = ("--", last) if last.startswith("-") else (last,)
+    line = shlex.join(("canonry", *known, "--store", redact(store), *guarded))
+    return Markup('<code class="command">{}</code>').format(own(line))
 
 
 def _isolated(shown: str) -> Markup:

@@ -1,6 +1,7 @@
 """The live page of a store, served in a thread, and a viewer who asks it."""
 
 import asyncio
+import html
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +13,6 @@ from yarl import URL
 
 from canonry.crawler.web import serving
 from canonry.crawler.web.panel import LiveCrawl
-from canonry.crawler.web.safety import FIELD
-
-_FORM_TOKEN = re.compile(f'name="{FIELD}" value="([^"]+)"')
 
 
 class Reply(NamedTuple):
@@ -44,8 +42,9 @@ class Viewer:
         return asyncio.run(self._ask("GET", path, headers, None))
 
     def json(self, path: str, **headers: str) -> Any:  # noqa: ANN401 - JSON
-        """Ask for the JSON of a panel."""
-        reply = self.get(path, Accept="application/json", **headers)
+        """Ask for the JSON of a panel, by the path of its page."""
+        name, mark, query = path.partition("?")
+        reply = self.get(f"{name}.json{mark}{query}", **headers)
         assert reply.status == 200, reply.text
         assert reply.headers["Content-Type"].startswith("application/json")
         return reply.data
@@ -53,21 +52,6 @@ class Viewer:
     def post(self, path: str, form: Mapping[str, str], **headers: str) -> Reply:
         """Send a form."""
         return asyncio.run(self._ask("POST", path, headers, form))
-
-    def act(self, page: str, action: str, **fields: str) -> Reply:
-        """Send the form of an action as a browser does: with the token of a page, and the origin.
-
-        The page has to have a form.
-        """
-        found = _FORM_TOKEN.search(self.get(page).text)
-        assert found is not None
-        return self.post(
-            f"/actions/{action}", {FIELD: found[1], "back": page, **fields}, Origin=self.origin
-        )
-
-    def events(self, path: str, number: int) -> list[tuple[str, str]]:
-        """Return the first events of a stream: the name of each, and its data."""
-        return asyncio.run(self._events(path, number))
 
     async def _ask(
         self, method: str, path: str, headers: Mapping[str, str], form: Mapping[str, str] | None
@@ -82,26 +66,10 @@ class Viewer:
         ):
             return Reply(response.status, response.headers, await response.text())
 
-    async def _events(self, path: str, number: int) -> list[tuple[str, str]]:
-        found: list[tuple[str, str]] = []
-        name, data = "", []
-        async with (
-            aiohttp.ClientSession() as session,
-            session.get(f"{self.origin}{path}") as response,
-        ):
-            assert response.headers["Content-Type"] == "text/event-stream"
-            async for line in response.content:
-                field, _, value = line.decode().rstrip("\r\n").partition(": ")
-                if field == "event":
-                    name = value
-                elif field == "data":
-                    data.append(value)
-                elif not field and name:
-                    found.append((name, "\n".join(data)))
-                    name, data = "", []
-                    if len(found) == number:
-                        break
-        return found
+
+def shown(page: str) -> str:
+    """Return the text of a page, without its tags."""
+    return html.unescape(re.sub("<[^>]*>", "", page))
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """The keys of other programs, for users who must keep old keys while they migrate."""
 
-from canonry.crawler.adapters.compat.archive_surt import surt
-from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, fingerprint, map_keys
+from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, fingerprint, map_url, surt
 
-__all__ = ["OLD_KEYS", "MapRow", "fingerprint", "map_keys", "surt"]
+__all__ = ["OLD_KEYS", "MapRow", "fingerprint", "map_url", "surt"]

@@ -70,13 +70,6 @@ class WrittenKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
     keys: int
 
 
-class SharedKeyJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Two URLs that share one key, and differ in the other one."""
-
-    url: str
-    other: str
-
-
 class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the URLs of another program."""
 
@@ -84,10 +77,6 @@ class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
     blank: int  # lines
     refused: dict[str, int]  # invalid lines, by reason
     refused_samples: dict[str, str]  # for each of these, a line with its place
-    merged_by_old: int  # old keys that several identities share
-    merged_by_old_samples: list[SharedKeyJSON]
-    merged_by_new: int  # identities that several old keys share
-    merged_by_new_samples: list[SharedKeyJSON]
     cut: list[str]  # sources that could not be read to their end
 
 

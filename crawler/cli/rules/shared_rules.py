@@ -211,9 +211,9 @@ def convert_rules(
 ) -> int:
     """Convert lists of rules that others share, from your own copies, to rules of our families.
 
-    FILE is ClearURLs' data.min.json, a JSON file of Zyte's duplicate-url-discarder-rules, or
-    pywb's rules.yaml. No rule becomes wider than it was. What our families cannot say is left
-    out, and reported with the reason and the name of each rule.
+    FILE is ClearURLs' data.min.json, or a JSON file of Zyte's duplicate-url-discarder-rules. No
+    rule becomes wider than it was. What our families cannot say is left out, and reported with the
+    reason and the name of each rule.
 
     The rules are active: 'canonry rules import --trial' makes them candidates first.
     """

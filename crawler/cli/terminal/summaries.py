@@ -18,7 +18,6 @@ from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import iso, moment
 
 if TYPE_CHECKING:
-    from canonry.crawler.adapters.compat.key_comparison import SharedKeys
     from canonry.crawler.inquiry.rule_facts import PairFacts
     from canonry.storage.learned.tracked_rule import TrackedRule
     from canonry.storage.policy_change import Forecast
@@ -237,20 +236,6 @@ def refused(summary: Summary) -> None:
 def _cut(example: str) -> str:
     """Return an example for people, who have no use for a megabyte."""
     return f"{example[:MOST]}…" if len(example) > MOST else example
-
-
-def compared_keys(merged_by_old: "SharedKeys", merged_by_new: "SharedKeys") -> None:
-    """Print where old keys and new ones differ, with examples, on standard error."""
-    for shared, title in (
-        (merged_by_old, "Old keys that merge what Canonry keeps apart"),
-        (merged_by_new, "Identities that have several old keys"),
-    ):
-        table(
-            f"{title}: {shared.number:,}",
-            ("URL", "and"),
-            shared.examples,
-            console=render.err(),
-        )
 
 
 def forecast(old_policy: str, new_policy: str, foreseen: "Forecast") -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from canonry.crawler.learn.text import plain_blocks
+from canonry.crawler.media_types import media_type
 
 try:
     from canonry.crawler.learn.text import _blocks
@@ -34,7 +35,7 @@ def blocks_of(body: bytes, content_type: str | None) -> bytes | None:
 
 def is_markup(body: bytes, content_type: str | None) -> bool | None:
     """Return True if a body is HTML or XML, False if it is other text, None if it is not text."""
-    kind = (content_type or "").partition(";")[0].strip().lower()
+    kind = media_type(content_type)
     if not kind:
         if not body or b"\0" in body[:_SNIFFED]:
             return None

@@ -4,17 +4,13 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from canonry.canon import redact
-from canonry.crawler.web.panel import Asked, BadQuestionError
+from canonry.crawler.web.panel import Asked
 from canonry.storage.records import UNREAD
 from canonry.storage.sql.schema import pages, urls
 from canonry.storage.timestamps import iso
 
-_LOOKED_AT = 2_000  # latest pages, among which a filter searches
 _SHOWN = 30
-_MOST = 200
 _LONGEST_TITLE = 300  # characters
-_LONGEST_TEXT = 200
-_STATUSES = ("all", "2xx", "3xx", "4xx", "5xx")
 
 
 class RecentPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,21 +29,13 @@ class RecentPage(msgspec.Struct, frozen=True, kw_only=True):
 class RecentPages(msgspec.Struct, frozen=True, kw_only=True):
     """The last pages, the latest first."""
 
-    text: str  # that their URLs hold
-    status: str
-    looked_at: int  # how many of the latest pages a filter looks at
     pages: list[RecentPage]
 
 
-def view(connection: Connection, asked: Asked) -> RecentPages:
-    """Return the last pages that match the text and the status of the query."""
-    text = asked.text("text")
-    if len(text) > _LONGEST_TEXT:
-        raise BadQuestionError(f"text has to have at most {_LONGEST_TEXT} characters")
-    status = asked.choice("status", _STATUSES)
-    limit = asked.number("limit", _SHOWN, _MOST)
+def view(connection: Connection, _asked: Asked) -> RecentPages:
+    """Return the last pages."""
     newest = pages.c.fetched_at.desc(), pages.c.url_id.desc()
-    latest = select(pages.c.url_id).order_by(*newest).limit(_LOOKED_AT).subquery()
+    latest = select(pages.c.url_id).order_by(*newest).limit(_SHOWN).subquery()
     query = (
         select(
             *(urls.c.url, pages.c.status, pages.c.fetched_at, pages.c.elapsed, pages.c.size),
@@ -58,17 +46,8 @@ def view(connection: Connection, asked: Asked) -> RecentPages:
         .join(pages, pages.c.url_id == latest.c.url_id)
         .join(urls, urls.c.id == latest.c.url_id)
         .order_by(*newest)
-        .limit(limit)
     )
-    if text:
-        query = query.where(urls.c.url.icontains(text, autoescape=True))
-    if status != _STATUSES[0]:
-        hundred = int(status[0]) * 100
-        query = query.where(pages.c.status.between(hundred, hundred + 99))
     return RecentPages(
-        text=text,
-        status=status,
-        looked_at=_LOOKED_AT,
         pages=[
             RecentPage(
                 url=redact(row.url),

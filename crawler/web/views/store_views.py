@@ -1,43 +1,26 @@
-"""Views of a store for the live page: hosts, patterns, refusals, merges, rules, and one URL."""
+"""Views of a store for the live page: hosts, refusals, merges, rules, and one URL."""
 
 import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from canonry.crawler.inquiry import (
-    host_listing,
-    merge_facts,
-    pattern_listing,
-    refusal_listing,
-    repeat_listing,
-    rule_facts,
-)
+from canonry.crawler.inquiry import host_listing, merge_facts, refusal_listing, rule_facts
 from canonry.crawler.inquiry.ask import MEMBERS, ask
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.merge_facts import Merges
-from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer, RefusalPage
-from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.rule_facts import RuleListing
 from canonry.crawler.inquiry.rule_names import STATE_ORDER
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.learn.rules import rule_store
-from canonry.crawler.settings import SettingsError
 from canonry.crawler.web.panel import Asked, BadQuestionError
-from canonry.crawler.web.views.summary_view import PoorHost, poor_hosts
 from canonry.storage import StoreError
 from canonry.storage.reading import known_url
 from canonry.storage.steering.releases import Refusal
 
 _MOST_REFUSED = 1 << 53
-_NEWEST = 5_000  # pages
-_MOST_REPEATS = 10
-_MOST_POOR = 20
-_HANDFUL = 5  # URLs of a pattern; rarer ones are shown to those who look for them
 _EXAMPLES = 10
-_MOST_MERGES = 50
 _LISTED = 50
-_MOST_RULES = 500
 _MOST_MEMBERS = 1_000
 _LARGEST_ROW = 10**12 - 1
 
@@ -54,35 +37,6 @@ def hosts(connection: Connection, asked: Asked) -> HostListing:
             after=asked.text("after"),
         )
     except StoreError as error:
-        raise BadQuestionError(str(error)) from None
-
-
-class Patterns(msgspec.Struct, frozen=True, kw_only=True):
-    """Patterns, those that repeat pages, and what the exclusion of one would hold."""
-
-    listing: PatternListing
-    repeats: RepeatListing | None  # if all patterns are asked for, from the first on
-    preview: ExclusionPreview | None  # of the pattern that the query names
-    little_new: list[PoorHost]  # as `repeats`
-
-
-def patterns(connection: Connection, asked: Asked) -> Patterns:
-    """Return a page of patterns; the query has ``match``, ``after`` and ``pattern``."""
-    named, part, after = asked.text("pattern"), asked.text("match"), asked.text("after")
-    repeats = None
-    poor: list[PoorHost] = []
-    if not (part or after):
-        repeats = repeat_listing.repeats_of(connection, last=_NEWEST, most=_MOST_REPEATS)
-        poor = poor_hosts(connection, _MOST_POOR)
-    least = 1 if part else _HANDFUL
-    try:
-        return Patterns(
-            listing=pattern_listing.patterns_of(connection, part=part, after=after, least=least),
-            repeats=repeats,
-            preview=pattern_listing.preview(connection, named) if named else None,
-            little_new=poor,
-        )
-    except (SettingsError, StoreError) as error:
         raise BadQuestionError(str(error)) from None
 
 
@@ -106,11 +60,10 @@ def refused(connection: Connection, asked: Asked) -> RefusedView:
 def merges(connection: Connection, asked: Asked) -> Merges:
     """Return all rules that merged URLs.
 
-    With the field ``rule``, also return the latest merges of that rule, at most ``most``.
+    With the field ``rule``, also return the latest merges of that rule.
     """
-    most = asked.number("most", _EXAMPLES, _MOST_MERGES)
     try:
-        return merge_facts.merges(connection, asked.text("rule"), most)
+        return merge_facts.merges(connection, asked.text("rule"), _EXAMPLES)
     except LookupError:
         raise BadQuestionError("no such rule has merged anything in this store") from None
 
@@ -118,7 +71,7 @@ def merges(connection: Connection, asked: Asked) -> Merges:
 def rules(connection: Connection, asked: Asked) -> RuleListing:
     """Return rules: those of a ``state``, or of a ``host``; or one by its ``id``, with evidence.
 
-    ``most`` limits the list; ``after`` continues it where the last answer ended.
+    ``after`` continues a list where the last answer ended.
     """
     if rule_id := asked.text("id"):
         try:
@@ -127,12 +80,11 @@ def rules(connection: Connection, asked: Asked) -> RuleListing:
             raise BadQuestionError(str(error)) from None
         listed = rule_facts.of_host(connection, rule.rewrite.host, _LISTED)
         return replace(listed, chosen=rule_facts.report_on(connection, rule))
-    most = asked.number("most", _LISTED, _MOST_RULES)
     if host := asked.text("host"):
-        return rule_facts.of_host(connection, host, most)
+        return rule_facts.of_host(connection, host, _LISTED)
     state = asked.choice("state", STATE_ORDER)
     try:
-        return rule_facts.in_state(connection, state, most, asked.text("after"))
+        return rule_facts.in_state(connection, state, _LISTED, asked.text("after"))
     except LookupError:
         raise BadQuestionError('"after" has to be what "more" was') from None
 

@@ -11,22 +11,12 @@ from canonry.crawler.web.panel import Asked
 from canonry.storage import samples
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.reading.known_url import last_crawl
-from canonry.storage.rows.waiting import waits_for
 from canonry.storage.samples import StoreSample
 from canonry.storage.sql import counts
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso
 
 RUNNING = "running"
-
-
-class NextTry(msgspec.Struct, frozen=True, kw_only=True):
-    """What an idle crawl waits for."""
-
-    host: str
-    at: str  # RFC 3339
-    seconds: float  # until then
-    reason: str | None  # of the retry; null: the host's delay
 
 
 class SecondsLeft(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +43,6 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     spared: int  # of the held ones, those that are so because of a learned rule
     merged_links: int  # links that were another spelling of a known URL
     left: SecondsLeft | None
-    next_try: NextTry | None  # if nothing else is left to do now
 
 
 def view(connection: Connection, asked: Asked) -> Now:
@@ -69,7 +58,6 @@ def view(connection: Connection, asked: Asked) -> Now:
         limit = _until_limit(job, now)
         found = time_left(now.queued, speed.done, speed.found, speed.pages, limit)
         left = found and SecondsLeft(least=round(found.least, 1), most=_rounded(found.most))
-    idle = now.queued and state == RUNNING and not in_flight and not (speed and speed.pages)
     statuses = counts.read(connection, "pages")
     return Now(
         state=state,
@@ -86,7 +74,6 @@ def view(connection: Connection, asked: Asked) -> Now:
         spared=now.spared,
         merged_links=now.merged_links,
         left=left,
-        next_try=_next_try(connection, asked.now) if idle else None,
     )
 
 
@@ -124,16 +111,3 @@ def _until_limit(job: dict[str, Any] | None, now: StoreSample) -> int | None:
 
 def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 1)
-
-
-def _next_try(connection: Connection, now: float) -> NextTry | None:
-    """Return the host that an idle crawl waits for."""
-    wait = waits_for(connection, now)
-    if wait is None:
-        return None
-    return NextTry(
-        host=wait.host,
-        at=iso(wait.until) or "",
-        seconds=max(round(wait.until - now, 1), 0.0),
-        reason=wait.reason,
-    )

@@ -80,18 +80,13 @@ def view(connection: Connection, asked: Asked) -> Overview:
         ],
         more_reasons=len(refusals[_ROWS:]),
         hosts=_hosts(connection, asked.now),
-        little_new=poor_hosts(connection, _ROWS),
+        little_new=[PoorHost(**one._asdict()) for one in little_new.read(connection, _ROWS)],
         rules=[
             ActiveRule(id=rule.id, says=describe(rule.rewrite), spared=rule.spared)
             for rule in rule_rows.most_useful(connection, "active", _ROWS)
         ],
         active=counted["active"],
     )
-
-
-def poor_hosts(connection: Connection, most: int) -> list[PoorHost]:
-    """Return the hosts that were found last to bring little new text."""
-    return [PoorHost(**one._asdict()) for one in little_new.read(connection, most)]
 
 
 def _hosts(connection: Connection, now: float) -> list[HostInTrouble]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import yaml
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,10 +42,6 @@ def clearurls(pattern: str, *rules: str, **more: object) -> dict[str, object]:
 def zyte(processor: str, include: str, *args: object, **more: object) -> list[dict[str, object]]:
     pattern = {"include": [include], **more}
     return [{"processor": processor, "order": 0, "urlPattern": pattern, "args": list(args)}]
-
-
-def pywb(prefix: object, lookup: object, **more: object) -> dict[str, object]:
-    return {"rules": [{"url_prefix": prefix, "fuzzy_lookup": lookup, **more}]}
 
 
 @pytest.mark.parametrize(
@@ -116,36 +111,10 @@ def pywb(prefix: object, lookup: object, **more: object) -> dict[str, object]:
         (zyte("queryRemoval", "h.com", ""), "none", ["INVALID"], []),
         (zyte("queryRemoval", "u@h.com", "a"), "none", ["INVALID"], []),
         (zyte("shuffle", "h.com", "a"), "none", ["INVALID"], []),
-        (pywb("com,h)/c/", "()"), "part", ["PATH_CASE", "OPEN_END"],
-         ["h.com/c/ query-selection", "www.h.com/c/ query-selection"]),
-        (pywb("com,h)/", ["v", "id"]), "part", ["OPEN_END", "EMPTY"],
-         ["h.com/ query-selection  id,v", "www.h.com/ query-selection  id,v"]),
-        (pywb("com,h)/", {"match": "()", "replace": "&"}), "none", ["PATTERN"], []),
-        (pywb("com,h)/", {"match": ["id"], "re_type": "findall"}), "none", ["PATTERN"], []),
-        (pywb("com,h)/", "id=([^&]+)"), "none", ["PATTERN"], []),
-        (pywb("com,h)/", ["Id"]), "none", ["NEVER"], []),
-        (pywb("com,h)/A/", ["id"]), "none", ["NEVER"], []),
-        (pywb("com,h)/", ["ids[0]"]), "none", ["NAMES"], []),
-        (pywb("com,h)/", ["id", "id2"]), "none", ["NAMES"], []),
-        (pywb("com,h)/a.php", ["id"]), "none", ["PATH"], []),
-        (pywb("com,h,", "()"), "none", ["HOSTS"], []),
-        (pywb("com,h", "()"), "none", ["HOSTS"], []),
-        (pywb("", "()"), "none", ["EVERY_HOST"], []),
-        (pywb("com,h)/", None, rewrite={}), "none", ["CONTENT"], []),
-        (pywb("com,h)/", "()", canonicalize={"match": "a"}), "none", ["PATTERN"], []),
     ],
 )  # fmt: skip
 def test_each_reason(content: object, outcome: str, reasons: list[str], says: list[str]) -> None:
     assert only(content) == (outcome, reasons, says)
-
-
-def test_a_later_fuzzy_rule_yields_to_an_earlier_one() -> None:
-    rules = [pywb("com,h)/a/", ["id"])["rules"], pywb("com,h)/", "()")["rules"]]
-    found = read({"rules": [one for each in rules for one in each]}).found  # type: ignore[attr-defined]
-    assert [(one.outcome, one.lost[0].name) for one in found] == [
-        ("part", "PATH_CASE"),
-        ("none", "EXCEPTIONS"),
-    ]
 
 
 # What each list means, written down from its own program: two URLs are equal if the list makes the
@@ -181,24 +150,6 @@ def by_zyte(content: list[dict[str, object]], url: str) -> str:
         left = [f for f in query.split("&") if f and (f.partition("=")[0] in args) is keep]  # type: ignore[operator]
         url = "?".join([base, "&".join(left)]) if left else base
     return url
-
-
-def by_pywb(content: dict[str, object], url: str) -> tuple[object, ...]:
-    parts = urlsplit(url.lower())
-    fields = sorted(parts.query.split("&")) if parts.query else []
-    host = re.sub(r"^www\d*\.", "", parts.netloc)
-    key = f"{','.join(reversed(host.split('.')))}){parts.path}"
-    whole = f"{key}?{'&'.join(fields)}" if fields else key
-    for rule in content["rules"]:  # type: ignore[attr-defined]
-        if not whole.startswith(rule["url_prefix"]):
-            continue
-        lookup = rule["fuzzy_lookup"]
-        names = [] if lookup == "()" else sorted(lookup)
-        found = re.search(".*".join(f"[?&]({re.escape(n)}=[^&]+)" for n in names), whole)
-        if found is None:
-            continue
-        return (parts.scheme, host, key, found.groups())
-    return (url,)
 
 
 HOSTS = ["h.com", "www.h.com", "a.h.com", "a_b.h.com", "xh.com", "h.com.x.org", "h.com:8080",
@@ -241,20 +192,6 @@ discarders = st.lists(
     min_size=1,
     max_size=3,
 )
-fuzzies = st.lists(
-    st.builds(
-        lambda prefix, lookup: pywb(prefix, lookup)["rules"][0],  # type: ignore[index]
-        st.sampled_from(["com,h)/", "com,h)/c/", "com,h)/C/", "com,h,a)/", "com,h,", "com,h", ""]),
-        st.one_of(
-            st.just("()"),
-            st.lists(
-                st.sampled_from(["a", "ab", "b", "A", "id"]), min_size=1, max_size=3, unique=True
-            ),
-        ),
-    ),
-    min_size=1,
-    max_size=3,
-).map(lambda rules: {"rules": rules})
 
 
 def never_wider(content: object, url: str, other: str, by: object) -> None:
@@ -288,13 +225,6 @@ def test_no_rule_of_duplicate_url_discarder_becomes_wider(content: object, url: 
         never_wider(content, url, other, by_zyte)
 
 
-@given(fuzzies, urls)
-@settings(max_examples=tries(1.0))
-def test_no_rule_of_pywb_becomes_wider(content: object, url: str) -> None:
-    for other in with_and_without(url):
-        never_wider(content, url, other, by_pywb)
-
-
 def test_a_rule_that_is_converted_whole_merges_all_that_the_list_merges() -> None:
     content = zyte("queryRemoval", "h.com", "a", "id")
     ours = Canonicalizer("web", RuleSet(read(content).rules, "web/1"))
@@ -309,12 +239,9 @@ def test_a_rule_that_is_converted_whole_merges_all_that_the_list_merges() -> Non
         (b"{}", "no list of rules that Canonry converts; give ClearURLs"),
         (b"[]", "no list of rules"),
         (b"[1]", "no list of rules"),
-        (b"rules: 7", "no list of rules"),
-        (b"a: [", "neither JSON nor YAML: while parsing"),
-        (b"\xff\xfe\xff", "neither JSON nor YAML"),
+        (b"rules: 7", "list.json: not JSON: "),
+        (b"\xff\xfe\xff", "list.json: not JSON: "),
         (b"[" * 100_000, "list.json: "),
-        (b"- " * 50_000, "list.json: "),
-        (b"!!python/object/apply:os.system ['true']", "neither JSON nor YAML: could not determine"),
     ],
 )
 def test_a_file_that_is_no_list_is_refused(text: bytes, says: str) -> None:
@@ -328,8 +255,8 @@ def test_the_command_converts_and_the_others_take_its_file(
     tmp_path: Path,
 ) -> None:
     run = CliRunner()
-    lists = tmp_path / "rules.yaml", tmp_path / "data.min.json"
-    lists[0].write_text(yaml.safe_dump(pywb("com,h)/v/", "()")))
+    lists = tmp_path / "rules.json", tmp_path / "data.min.json"
+    lists[0].write_text(json.dumps(zyte("queryRemovalExcept", "h.com/v/")))
     lists[1].write_text(json.dumps(clearurls(ANY + r"h\.com", "ref", "utm_.*")))
     out = str(tmp_path / "ours.json")
     done = run.invoke(main, ["rules", "convert", *map(str, lists), "-o", out])

@@ -105,26 +105,6 @@ def test_values_move_while_a_crawl_runs(browser: Browser, tmp_path: Path) -> Non
         assert sorted(map(int, seen)) == list(map(int, seen))
 
 
-def test_a_rule_is_revoked_by_clicking_and_its_urls_are_back_in_the_queue(
-    browser: Browser, address: str
-) -> None:
-    with visit(browser, f"{address}rules") as page:
-        row = page.locator("tr", has_text="www.shop.example: it is shop.example")
-        row.locator("a").first.click()
-        queued, held = (int(figure(page, name).inner_text()) for name in ("queue", "held"))
-        one = page.locator("li", has_text="http://www.shop.example/").locator("a").first
-        name = one.inner_text()
-        page.get_by_text("Revoke…").click()
-        page.get_by_role("button", name="Revoke").click()
-        expect(page.get_by_role("status")).to_contain_text("revoked")
-        expect(page.locator("main")).to_contain_text("revoked since")
-        back = int(figure(page, "queue").inner_text()) - queued
-        assert back > 0
-        assert held - int(figure(page, "held").inner_text()) == back
-        page.goto(f"{address}why?url={quote(name, safe='')}")
-        expect(page.locator("main dd b").first).to_have_text("queued")
-
-
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_what_sites_write_is_only_text(browser: Browser, address: str, width: int) -> None:
     """`visit` fails if a script of theirs runs, or anything of theirs is fetched."""

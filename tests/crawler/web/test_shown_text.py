@@ -3,9 +3,10 @@
 import jinja2
 import pytest
 from markupsafe import Markup
+from support.live_pages import shown
 
 from canonry.crawler.markup import MOST, visible
-from canonry.crawler.web.shown_text import finalized, href, link, own
+from canonry.crawler.web.shown_text import command, finalized, href, link, own
 
 
 def test_passwords_are_hidden_wherever_they_are() -> None:
@@ -55,6 +56,14 @@ def test_no_template_has_to_remember_any_of_it() -> None:
     assert "secret" not in text
     assert text.endswith("5<b></p>")
     assert own("<i>") == "<bdi>&lt;i&gt;</bdi>"
+
+
+def test_a_command_is_quoted_and_what_a_site_named_is_no_option() -> None:
+    store = "postgresql://me:secret@db/crawl"
+    line = shown(command(store, "hosts", "block", "--help;$(x)\u202e"))
+    assert line == (
+        "canonry hosts block --store 'postgresql://me:***@db/crawl' -- '--help;$(x)⟨U+202E⟩'"
+    )
 
 
 def test_times_are_easy_to_read() -> None:

@@ -1,8 +1,6 @@
 """The keys of other programs are theirs, exactly; and the map from them to ours."""
 
-import csv
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +15,6 @@ from support.strategies import tries
 from canonry import InvalidURL
 from canonry.compat import fingerprint, surt
 from canonry.compat.w3lib import canonicalize_url
-from canonry.crawler.adapters.compat import MapRow
-from canonry.crawler.adapters.compat.key_comparison import KeyComparison
 from canonry.crawler.cli.commands import main
 
 TOKENS = [
@@ -142,73 +138,13 @@ def test_a_map_with_rows_is_emptied_only_by_force(tmp_path: Path) -> None:
     assert out.read_text() == "old,new,key,url,text\n"
 
 
-TABLE = """id,key,url
-1,k1,http://a.example/?b=1&a=2
-2,k1,http://a.example/?a=2&b=1
-3,k2,HTTP://A.example/?utm_source=x
-4,k3,http://a.example/
-5,,http://a.example/x
-6,k5,http://[refused
-7,"k,6","http://a.example/a,b"
-"""
-
-
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Return a function that runs ``migrate`` in a folder with tables."""
+    """Return a function that runs ``migrate`` in a folder with two files."""
     monkeypatch.chdir(tmp_path)
-    rows = list(csv.reader(TABLE.splitlines()))
-    Path("own.csv").write_text(TABLE)
-    Path("own.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
-    Path("own.jsonl").write_text(
-        "".join(json.dumps({"url": url, "own": {"key": key}}) + "\n" for _, key, url in rows[1:])
-    )
-    Path("bare.csv").write_text("\n".join(TABLE.splitlines()[1:]))
+    Path("own.csv").write_text("id,key,url\n1,k1,http://a.example/\n")
     Path("words.txt").write_text("word\n\n")
     return lambda words: CliRunner().invoke(main, ["migrate", *words.split()])
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "own.csv --key-column key",
-        "own.csv --key-column 2 --column 3",
-        "own.tsv --key-column key --column url",
-        "own.jsonl --key-column own.key",
-        "bare.csv --key-column 2",
-    ],
-)
-def test_keys_of_any_program_are_compared(told: Callable[..., Result], words: str) -> None:
-    done = told(f"{words} --json -o map.jsonl")
-    summary = json.loads(done.stdout)
-    rows = [json.loads(line) for line in Path("map.jsonl").read_text().splitlines()]
-    urls = ["http://a.example/?b=1&a=2", "http://a.example/?a=2&b=1"]
-    first = "HTTP://A.example/?utm_source=x"
-    assert [(row["old"], row["text"]) for row in rows] == [
-        ("k1", urls[0]),
-        ("k1", urls[1]),
-        ("k2", first),
-        ("k3", "http://a.example/"),
-        ("k,6", "http://a.example/a,b"),
-    ]
-    assert rows[2]["new"] == rows[3]["new"] == "http://a.example/"
-    assert rows[2]["url"] == "http://a.example/?utm_source=x"
-    assert (done.exit_code, summary["mapped"], summary["cut"]) == (0, 5, [])
-    assert summary["refused"].items() >= {("host", 1), ("no_old_key", 1)}
-    assert summary["refused_samples"]["host"].endswith(": http://[refused")
-    assert summary["merged_by_old"] == summary["merged_by_new"] == 1
-    assert set(summary["merged_by_old_samples"][0].values()) == set(urls)
-    assert set(summary["merged_by_new_samples"][0].values()) == {first, "http://a.example/"}
-
-
-def test_what_keys_merge_is_shown_with_examples(told: Callable[..., Result]) -> None:
-    done = told("own.csv --key-column key -o map.csv")
-    assert "own.csv: a table with ',' between its columns, and URLs in column 'url'" in done.stderr
-    lines = done.stderr.splitlines()
-    at = lines.index("Old keys that merge what Canonry keeps apart: 1")
-    assert lines[at + 2].split() == ["http://a.example/?b=1&a=2", "http://a.example/?a=2&b=1"]
-    assert "Identities that have several old keys: 1" in lines
-    assert re.search(r"no_old_key +1 +own.csv:6: http://a.example/x$", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -216,15 +152,7 @@ def test_what_keys_merge_is_shown_with_examples(told: Callable[..., Result]) -> 
     [
         ("words.txt --from w3lib", 1, "no line is a URL;"),
         ("own.csv --from w3lib --column key", 1, "no line is a URL;"),
-        ("own.jsonl --key-column key", 1, "no line is a URL with an old key;"),
         ("own.csv --from w3lib --column ur", 2, "did you mean --column url?"),
-        ("own.csv --key-column kee", 2, "no column 'kee'; it has id, key, url; did you mean --key"),
-        ("own.csv --key-column 2", 2, "give two names, or two numbers"),
-        ("words.txt --key-column key", 2, "words.txt is read as lines, which has no columns"),
-        ("own.csv words.txt --key-column key", 1, "words.txt: cannot be read"),
-        ("- --key-column key", 2, "it is read twice"),
-        ("own.csv", 2, "give one of --from PROGRAM and --key-column"),
-        ("own.csv --from w3lib --key-column key", 2, "give one of --from PROGRAM and --key-column"),
         ("own.csv --from w3lib --input cdx --column url", 2, "--column: cdx has none"),
     ],
 )
@@ -235,24 +163,7 @@ def test_what_cannot_be_mapped_is_told(
     assert (done.exit_code, sentence in done.stderr) == (code, True), done.stderr
 
 
-@pytest.mark.parametrize("words", ["words.txt --from w3lib", "own.jsonl --key-column key"])
-def test_where_no_line_is_a_url_the_output_stays(told: Callable[..., Result], words: str) -> None:
+def test_where_no_line_is_a_url_the_output_stays(told: Callable[..., Result]) -> None:
     Path("good.csv").write_text("of before\n", encoding="utf-8")
-    assert told(f"{words} -o good.csv").exit_code == 1
+    assert told("words.txt --from w3lib -o good.csv").exit_code == 1
     assert Path("good.csv").read_text(encoding="utf-8") == "of before\n"
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("stu"), st.text(max_size=3))),
-)
-def test_keys_that_are_shared(rows: list[tuple[str, str, str]]) -> None:
-    news: dict[str, set[str]] = {}
-    olds: dict[str, set[str]] = {}
-    for old, new, _text in rows:
-        news.setdefault(old, set()).add(new)
-        olds.setdefault(new, set()).add(old)
-    with KeyComparison.temporary() as keys:
-        keys.add(MapRow(old, new, new * 32, text, text) for old, new, text in rows)
-        by_old, by_new = keys.merged_by_old(), keys.merged_by_new()
-    assert by_old.number == len(by_old.examples) == sum(len(some) > 1 for some in news.values())
-    assert by_new.number == len(by_new.examples) == sum(len(some) > 1 for some in olds.values())
