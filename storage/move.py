@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect,
 
 from canonry.storage.facts import check_schema, check_unserved, read_facts
 from canonry.storage.frontier.frontier_tables import tables as frontier_tables
+from canonry.storage.learned import host_urls
 from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
 from canonry.storage.requests.request_tables import tables as request_tables
 from canonry.storage.sql.bulk import insert_rows
@@ -78,7 +79,7 @@ def move(
             advance(progress.done, total)
             for rows in _copied(reading, new, todo, progress):
                 advance(rows, total)
-            _finish(new, todo, facts)
+            _finish(new, todo, facts, by_host=host_urls.has_index(reading))
     return Moved(total, progress.done)
 
 
@@ -224,12 +225,14 @@ def _for_dialect(connection: Connection, rows: list[tuple[Any, ...]]) -> list[tu
     ]
 
 
-def _finish(new: Engine, todo: Sequence[Table], facts: dict[str, str]) -> None:
+def _finish(new: Engine, todo: Sequence[Table], facts: dict[str, str], *, by_host: bool) -> None:
     """Make the indexes, and write the facts, which make it a store."""
     with new.begin() as connection:
         for table in todo:
             for index in sorted(table.indexes, key=lambda index: str(index.name)):
                 index.create(connection, checkfirst=True)
+        if by_host:
+            host_urls.index(connection)
         connection.execute(update(hosts).values(lease_owner=None, lease_until=0.0))
         connection.execute(delete(meta))
         rows = [{"name": name, "value": value} for name, value in facts.items()]

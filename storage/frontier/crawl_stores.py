@@ -12,6 +12,7 @@ from sqlalchemy import URL, Connection, text
 from canonry.storage.frontier.frontier_tables import tables
 from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
 from canonry.storage.requests.request_tables import tables as request_tables
+from canonry.storage.rows.address_rows import addresses
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine, read_url
 from canonry.storage.sql.schema import metadata
@@ -101,7 +102,7 @@ def remove(store: str, crawl: str) -> None:
 
 def _drop_tables(connection: Connection) -> None:
     """Drop all tables of a store."""
-    for table in (*tables(), *request_tables(), *revisit_tables()):
+    for table in (*tables(), *request_tables(), *revisit_tables(), addresses):
         table.drop(connection, checkfirst=True)
     metadata.drop_all(connection)
 

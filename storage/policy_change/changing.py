@@ -16,7 +16,13 @@ from canonry.canon import Canonicalizer
 from canonry.storage.facts import read_facts
 from canonry.storage.policy_change import swap, worktables
 from canonry.storage.policy_change.examples import Forecast, foresee
-from canonry.storage.policy_change.new_keys import Policies, fill, fill_links, fill_urls
+from canonry.storage.policy_change.new_keys import (
+    Policies,
+    fill,
+    fill_links,
+    fill_urls,
+    rekey_requests,
+)
 from canonry.storage.rows import pages
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
@@ -112,6 +118,7 @@ def _finish(
     pages.put_merges(connection, tally)
     policy = plan.new.policy
     swap.apply(connection, policy.label, policy.fingerprint)
+    rekey_requests(connection, policies)
     plan.learned(connection)
     worktables.drop(connection)
     return Changed(number, merged, new, continued)

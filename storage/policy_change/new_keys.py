@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, bindparam, func, inspect, select, update
 
 from canonry.canon import Canonicalizer, InvalidURL, Refused
 from canonry.storage.policy_change import worktables
+from canonry.storage.requests.request_tables import requests
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import aliases, urls
@@ -86,6 +87,21 @@ def fill_urls(source: Connection, work: Connection, policies: Policies, most: in
     found = [(row.id, key) for row, key in zip(rows, keys, strict=True)]
     insert_rows(work, worktables.new_keys, ("url_id", "key"), found)
     return len(rows)
+
+
+def rekey_requests(connection: Connection, policies: Policies) -> None:
+    """Give the waiting requests of other crawlers the keys of the new policy."""
+    if not inspect(connection).has_table(requests.name):
+        return
+    query = select(requests.c.id, requests.c.url).where(requests.c.key.is_not(None))
+    query = query.order_by(requests.c.id).limit(_BATCH)
+    new = update(requests).where(requests.c.id == bindparam("row"))
+    new = new.values(key=bindparam("made"))
+    after = 0
+    while rows := connection.execute(query.where(requests.c.id > after)).all():
+        after = rows[-1].id
+        made = [{"row": row.id, "made": key_of(policies.new, row.url)} for row in rows]
+        connection.execute(new, made)
 
 
 def key_of(make: Canonicalizer, text: str) -> bytes:

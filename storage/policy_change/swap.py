@@ -8,7 +8,6 @@ from sqlalchemy import Connection, Row, Select, case, delete, func, insert, insp
 from canonry.storage.http_status import OK
 from canonry.storage.policy_change import new_keys, worktables
 from canonry.storage.records import ORDINARY, TARGET, Candidate
-from canonry.storage.recrawls import revisit_rows
 from canonry.storage.rows.urls import columns_of, host_ids
 from canonry.storage.sql import counts as counted
 from canonry.storage.sql.bulk import insert_columns, insert_rows, next_id
@@ -73,6 +72,13 @@ _CLEAN = (
     "DELETE FROM url_rows WHERE id IN (SELECT old_id FROM rekey_merged)",
 )
 _FORGET = "DELETE FROM {} WHERE url_id IN (SELECT old_id FROM rekey_merged)"
+_MOVE_REQUESTS = """
+UPDATE requests SET url_id = (SELECT new_id FROM rekey_merged WHERE old_id = url_id)
+WHERE url_id IN (SELECT old_id FROM rekey_merged)
+"""
+_KEPT = frozenset(
+    {"requests", "pages", "keys"}
+)  # tables with ids of URLs that are not just deleted
 _KEYS = """
 INSERT INTO keys (key, url_id)
 SELECT key, url_id FROM rekey_urls
@@ -205,9 +211,7 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
     connection.exec_driver_sql(_TAKE_BEST)
     for table in (classes, exports, members):  # readers of exports start again: clusters changed
         connection.execute(delete(table))
-    for table in revisit_rows.tables():  # ids may be given again
-        if "url_id" in table.c and inspect(connection).has_table(table.name):
-            connection.exec_driver_sql(_FORGET.format(table.name))
+    _forget_merged(connection)
     for statement in _CLEAN:
         connection.exec_driver_sql(statement)
     connection.execute(delete(keys))
@@ -215,6 +219,20 @@ def apply(connection: Connection, policy: str, fingerprint: str) -> None:
     recount(connection)
     for name, value in (("policy", policy), ("fingerprint", fingerprint)):
         connection.execute(update(meta).where(meta.c.name == name).values(value=value))
+
+
+def _forget_merged(connection: Connection) -> None:
+    """Delete what any table says of URLs that are merged away: their ids may be given again."""
+    inspector = inspect(connection)
+    tables = {
+        name: {column["name"] for column in inspector.get_columns(name)}
+        for name in inspector.get_table_names()
+    }
+    if "requests" in tables:  # they go on with the URL that stays
+        connection.exec_driver_sql(_MOVE_REQUESTS)
+    for name in tables.keys() - _KEPT:
+        if "url_id" in tables[name] and not name.startswith("rekey_"):
+            connection.exec_driver_sql(_FORGET.format(name))
 
 
 def recount(connection: Connection) -> None:

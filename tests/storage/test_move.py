@@ -16,6 +16,8 @@ from support.stores import admit_names, hold_a_name, open_store
 from canonry.storage import StoreError, move
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.frontier_tables import create_tables
+from canonry.storage.learned import host_urls
+from canonry.storage.reading import report
 from canonry.storage.recrawls import revisit_rows
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
@@ -96,12 +98,15 @@ def test_a_frontier_moves_with_what_engines_have_set(
         scheduling.put_again(connection, {2: 1_900_000_000})
         queues.block(connection, "h.example", 1_900_000_000.0, 0.0, 1.0)
         queues.put_default_delay(connection, 7.0)
+        assert host_urls.has_index(connection)
     store.close()
     source, target = databases.url_of(tmp_path), place(kind)
     expected = rows_in(source)
     assert expected["frontier_urls"] == [(1, b"kept", None), (2, b"", 1_900_000_000)]
     moved(source, target)
     assert rows_in(target) == expected
+    with report.reading(target) as connection:
+        assert host_urls.has_index(connection)
     assert database in KINDS
 
 
@@ -168,7 +173,9 @@ def test_a_store_that_has_changed_meanwhile_is_moved_anew(
     hold_a_name(tmp_path)
     source, target = databases.url_of(tmp_path), place("sqlite")
     with monkeypatch.context() as patch:
-        patch.setattr(move, "_finish", lambda *_given: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(
+            move, "_finish", lambda *_given, **_named: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
         with pytest.raises(KeyboardInterrupt):
             moved(source, target)
     store = open_store(tmp_path)

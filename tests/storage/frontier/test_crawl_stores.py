@@ -11,6 +11,7 @@ from canonry.storage import Candidate, StoreError
 from canonry.storage.frontier.crawl_stores import DEFAULT, crawls_in, remove, store_of
 from canonry.storage.frontier.frontier_tables import create_tables
 from canonry.storage.reading import report
+from canonry.storage.rows import address_rows
 
 pytestmark = pytest.mark.every_database
 _NAMES = ("news/2026", "Überall", "a.b", "..", "%2F", 'x"; DROP')
@@ -20,6 +21,7 @@ def _fill(store: str, crawl: str, number: int) -> None:
     opened = open_store(store_of(store, crawl), find_policy("web"), print)
     with opened.transaction() as connection:
         create_tables(connection)
+        address_rows.create_table(connection)
     candidates = [
         Candidate(f"http://a.example/{n}", "", bytes([n] * 16), "a.example", 0)
         for n in range(number)

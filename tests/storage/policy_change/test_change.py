@@ -25,9 +25,12 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.policy_upgrade import change_policy, foresee_change
 from canonry.storage import Candidate, Hop, Page, State, Store, StoreError
+from canonry.storage.frontier import frontier_tables, scheduling
+from canonry.storage.learned import ledger
 from canonry.storage.policy_change import Changed
 from canonry.storage.reading import report
 from canonry.storage.recrawls import revisit_rows
+from canonry.storage.requests import request_tables
 from canonry.storage.rows import leases
 
 pytestmark = pytest.mark.every_database
@@ -224,6 +227,44 @@ def test_what_recrawls_have_learned_stays_with_the_url_that_stays(tmp_path: Path
     store.close()
     change_to(tmp_path)
     assert read(tmp_path, "SELECT url_id FROM revisits") == [(other.url_id,)]
+
+
+def test_no_table_keeps_what_it_says_of_a_url_that_is_merged_away(tmp_path: Path) -> None:
+    """Its id may be given again: to a URL that would inherit it."""
+    store = open_store(tmp_path)
+    one, other = admit(store, [f"{H}/x?a=1&b=2", f"{H}/x?b=2&a=1"])
+    store.record([visited(other.url_id, State.FETCHED, page=page())], 5.0)
+    with store.transaction() as connection:
+        frontier_tables.create_tables(connection)
+        scheduling.put_metadata(connection, {one.url_id: b"of one", other.url_id: b"of other"})
+        ledger.put_answers(connection, [(each.url_id, 1, b"d", b"b") for each in (one, other)])
+    store.close()
+    change_to(tmp_path)
+    for table in ("frontier_urls", "answers"):
+        assert read(tmp_path, f"SELECT url_id FROM {table}") == [(other.url_id,)]  # noqa: S608
+
+
+def test_waiting_requests_of_other_crawlers_get_the_new_keys(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    one, other = admit(store, [f"{H}/x?a=1&b=2", f"{H}/x?b=2&a=1"])
+    store.record([visited(other.url_id, State.FETCHED, page=page())], 5.0)
+    waiting = {"spider": "s", "standing": 0, "rank": 0, "place": 0, "is_start": 0, "depth": 0}
+    rows = [
+        waiting | {"fingerprint": b"1", "url": f"{H}/x?b=2&a=1", "url_id": one.url_id},
+        waiting | {"fingerprint": b"2", "url": f"{H}/y?b=2&a=1", "url_id": None},
+    ]
+    with store.transaction() as connection:
+        request_tables.create_tables(connection)
+        for row in rows:
+            key = MAKE(str(row["url"])).key
+            connection.execute(request_tables.requests.insert(), row | {"hops": 0, "key": key})
+    store.close()
+    change_to(tmp_path)
+    found = read(tmp_path, "SELECT key, url_id FROM requests ORDER BY id")
+    assert found == [
+        (SEARCH(str(row["url"])).key, url_id)
+        for row, url_id in zip(rows, (other.url_id, None), strict=True)
+    ]
 
 
 def test_edges_that_become_one_are_added_up(tmp_path: Path) -> None:
