@@ -25,11 +25,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(UPGRADE
 # What make test-small runs: all, if it is empty.
 TESTS ?=
 
-# What make mutants changes, and how often.
-ROOMS ?= canon
-SAMPLE ?= 200
-
-.PHONY: demo test test-fast test-small test-plain test-frontier test-adapters test-all test-lowest test-sanitized simulate trial-learning trial-sites coverage mutants check lock audit docs docs-site screenshots bench clean help
+.PHONY: demo test test-fast test-small test-plain test-frontier test-adapters test-all test-lowest test-sanitized simulate trial-learning trial-sites coverage check lock audit docs docs-site screenshots bench clean help
 
 help:
 	@echo "make demo            crawl a site served on loopback, and see what was merged and why"
@@ -46,7 +42,6 @@ help:
 	@echo "make trial-learning  crawl real manuals served by nginx (Debian only; tests/trials)"
 	@echo "make trial-sites     compare crawls of real trees of HTML with another crawler's (Debian only)"
 	@echo "make coverage        run the whole test suite, and see which lines it leaves out"
-	@echo "make mutants         break a sample of the code on purpose: do the tests see it?"
 	@echo "make check           format, lint, types, import contracts, docs and their links"
 	@echo "make lock            write locks/ anew, after a change of pyproject.toml"
 	@echo "make audit           look for known faults of what is locked, and for images without a digest"
@@ -158,10 +153,6 @@ coverage: $(READY)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage html --quiet --directory build/coverage/html
 	$(BIN)/python -m coverage report
-
-# Not part of the tests: 200 changes take about half an hour.
-mutants: $(READY)
-	$(BIN)/python tests/mutants.py $(ROOMS) --sample $(SAMPLE)
 
 check: $(READY)
 	$(BIN)/ruff format --check .
