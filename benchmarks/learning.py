@@ -29,7 +29,6 @@ from canonry.crawler.learn.decision import decide, needed_for
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.infer import rewrites_from
 from canonry.crawler.learn.text.comparison import PageAnswer
-from canonry.crawler.settings.learning_settings import defaults
 
 _WEB = Canonicalizer("web")
 Pairs = list[tuple[str, str]]
@@ -250,7 +249,7 @@ def _half(url: str) -> int:
 def _would_be_active(rule: LearnedRule) -> bool:
     """Return True if the evidence, all of it redirects, is enough for an active rule."""
     seen = rule.evidence
-    return seen.agree >= needed_for(rule.rewrite, defaults()).own_word and not seen.disagree
+    return seen.agree >= needed_for(rule.rewrite).own_word and not seen.disagree
 
 
 def _naive(train: Pairs) -> list[LearnedRule]:

@@ -24,7 +24,7 @@ from canonry.crawler.batch.keying import keyed
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyHeader
-from canonry.crawler.key_files.sorted_keys import KEY, Keys, as_keys, highs, in_order, union
+from canonry.crawler.key_files.sorted_keys import KEY, Keys, as_keys, highs, union
 
 _SOME = 1_000_000  # lines at once
 _RANGES = 64  # of keys
@@ -55,7 +55,7 @@ def known_keys(count: int, lines: int) -> Iterator[Keys]:
         some = [url(n) for n in numbers[at : at + _SOME]]
         block = Block("", 1, "\n".join(some).encode(), len(some))
         parts.append(keyed(block, make).keys)
-    real = in_order(as_keys(b"".join(parts)))
+    real = np.sort(as_keys(b"".join(parts)))
     rng = np.random.default_rng(1)
     rest = max(count - len(real), 0)
     step = (1 << 64) // _RANGES
@@ -65,7 +65,7 @@ def known_keys(count: int, lines: int) -> Iterator[Keys]:
         high = rng.integers(n * step, (n + 1) * step - 1, here, np.uint64)
         drawn["high"], drawn["low"] = high, rng.integers(0, 1 << 63, here, np.uint64)
         low, end = np.searchsorted(highs(real), np.array([n * step, (n + 1) * step - 1], np.uint64))
-        yield union([in_order(drawn), real[low:end]])
+        yield union([np.sort(drawn), real[low:end]])
 
 
 def processor_seconds() -> float:
