@@ -102,7 +102,8 @@ def _rules(rules: list[Any], source: str) -> Iterator[LearnedRule]:
             from canonry.canon.policies.allowed import fault_among  # noqa: PLC0415 - for errors
 
             shown = f"{where} ({named})" if named else where
-            raise RulesError(f"{shown}: {fault_among(fields, LearnedRule)}") from None
+            key, words = fault_among(fields, LearnedRule) or ("", "it is no rule")
+            raise RulesError(f"{shown}: key {key!r}: {words}") from None
         if wrong := fault(rule):
             raise RulesError(f"{where}: {wrong}")
         if named not in (None, rule.id):

@@ -31,8 +31,8 @@ def fault_in(key: str, value: object, kind: object) -> str | None:
     return None
 
 
-def fault_among(values: Mapping[str, Any], struct: type[msgspec.Struct]) -> str | None:
-    """Return the first fault in the keys and values for a struct, in words; None if all is right.
+def fault_among(values: Mapping[str, Any], struct: type[msgspec.Struct]) -> tuple[str, str] | None:
+    """Return the first key that does not fit a struct, and why, in words; None if all do.
 
     Args:
         values: those of a file, by key.
@@ -43,13 +43,11 @@ def fault_among(values: Mapping[str, Any], struct: type[msgspec.Struct]) -> str 
     kinds = {field.encode_name: hints[field.name] for field in fields}
     for key, value in values.items():
         if key not in kinds:
-            return unknown("key", key, kinds)
+            return key, unknown("key", key, kinds)
         if fault := fault_in(key, value, kinds[key]):
-            return f"{key}: {fault}"
+            return key, fault
     missing = [f.encode_name for f in fields if f.required and f.encode_name not in values]
-    if not missing:
-        return None
-    return f"the key {missing[0]} is missing; allowed are {', '.join(kinds)}"
+    return (missing[0], f"it is missing; allowed are {', '.join(kinds)}") if missing else None
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

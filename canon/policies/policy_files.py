@@ -1,23 +1,42 @@
 """Policies read from TOML: those that ship with Canonry, and a user's own, which extend them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
 
 from canonry.canon.arguments import check_text
 from canonry.canon.policies.policy import LISTS, Policy, PolicyError, fault_of, versioned_name
 from canonry.canon.policies.toml_files import read_shipped, released
 
-_CHANGES = ("add", "remove", "replace")
-_CHANGED = ("practice", *LISTS)
-_KINDS: dict[str, Any] = {
-    "name": str,
-    "version": int,
-    "extends": str,
-    "dialect": Literal["rfc3986", "whatwg", "rfc2396bis-01"],
-    "practice": list[str],
-    **dict.fromkeys(_CHANGES, dict[str, object]),
-}
+_LISTS = ("practice", *LISTS)
+
+
+class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table that changes the rules and the lists."""
+
+    practice: Sequence[str] | None = None
+    tracking: Sequence[str] | None = None
+    tracking_prefixes: Sequence[str] | None = None
+    session: Sequence[str] | None = None
+    index_files: Sequence[str] | None = None
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of a file."""
+
+    name: str
+    version: int
+    extends: str | None = None
+    dialect: Literal["rfc3986", "whatwg", "rfc2396bis-01"] | None = None
+    practice: Sequence[str] | None = None
+    add: _Changes = _Changes()
+    remove: _Changes = _Changes()
+    replace: _Changes = _Changes()
+
+
+_TABLES = ("add", "remove", "replace")
 
 
 class _Fault(NamedTuple):
@@ -130,9 +149,11 @@ def _read(text: str, source: str) -> Policy:
     except tomllib.TOMLDecodeError as error:
         message = f"{source}: not TOML: {error}"
         raise PolicyError(message) from None
-    if found := next(_faults(document), None):
-        raise _error(text, source, found)
-    policy = _built(document)
+    try:
+        file = msgspec.convert(document, _File)
+    except msgspec.ValidationError:
+        raise _error(text, source, _misfit(document)) from None
+    policy = _fault_in_lists(file) or _built(file)
     if isinstance(policy, _Fault):
         raise _error(text, source, policy)
     if wrong := fault_of(policy):
@@ -153,103 +174,84 @@ def _error(text: str, source: str, fault: _Fault) -> PolicyError:
     return PolicyError(f"{place}: key {fault.key!r}{table}: {fault.text}")
 
 
-def _faults(document: Mapping[str, Any]) -> Iterator[_Fault]:
-    """Yield what is wrong with the keys of a file, and with the types of their values."""
-    from canonry.canon.policies.allowed import fault_in, unknown  # noqa: PLC0415 - loads slowly
+def _misfit(document: Mapping[str, Any]) -> _Fault:
+    """Return why a file's keys and values are not those of a policy."""
+    from canonry.canon.policies.allowed import fault_among  # noqa: PLC0415 - loads slowly
 
-    for key, value in document.items():
-        if key in LISTS:
-            tables = ", ".join(f"[{table}]" for table in _CHANGES)
-            yield _Fault(f"say what to do with the list: put it into one of {tables}", key)
-        elif key not in _KINDS:
-            yield _Fault(unknown("key", key, _KINDS), key)
-        elif fault := fault_in(key, value, _KINDS[key]):
-            yield _Fault(fault, key)
-    for table in _CHANGES:
-        if isinstance(document.get(table), dict):
-            yield from _faults_in_table(document[table], table)
-    for key in ("name", "version"):
-        if key not in document:
-            yield _Fault(f"it is missing; allowed are {', '.join(_KINDS)}", key)
-    if "extends" in document and "practice" in document:
+    for table in _TABLES:
+        given = document.get(table)
+        if isinstance(given, dict) and (found := fault_among(given, _Changes)):
+            key, words = found
+            return _Fault(words, key, table)
+    for key in LISTS:
+        if key in document:
+            tables = ", ".join(f"[{table}]" for table in _TABLES)
+            return _Fault(f"say what to do with the list: put it into one of {tables}", key)
+    key, words = fault_among(document, _File) or ("", "it is no policy")
+    return _Fault(words, key)
+
+
+def _fault_in_lists(file: _File) -> _Fault | None:
+    """Return what is wrong with the names in lists, or with where they stand; None if nothing."""
+    if file.extends is not None and file.practice is not None:
         hint = "put it into [add], [remove] or [replace]"
-        yield _Fault(f"'extends' brings it along; {hint}", "practice")
+        return _Fault(f"'extends' brings it along; {hint}", "practice")
+    for table in _TABLES:
+        for key in _LISTS:
+            names = getattr(getattr(file, table), key)
+            if names is None:
+                continue
+            if table == "replace" and (getattr(file.add, key) or getattr(file.remove, key)):
+                return _Fault("a list that is replaced needs no other table", key, table)
+            for name in names:
+                if not name:
+                    return _Fault("an empty name is not allowed", key, table)
+                if key in {"tracking", "tracking_prefixes", "session"} and name != name.lower():
+                    fault = f"names are compared in lower case; write {name.lower()!r}"
+                    return _Fault(fault, key, table, name)
+    return None
 
 
-def _faults_in_table(given: Mapping[str, Any], table: str) -> Iterator[_Fault]:
-    """Yield what is wrong with a table that changes the rules and the lists."""
-    from canonry.canon.policies.allowed import fault_in, unknown  # noqa: PLC0415 - as in `_faults`
-
-    for key, value in given.items():
-        if key not in _CHANGED:
-            yield _Fault(unknown("key", key, _CHANGED), key, table)
-        elif fault := fault_in(key, value, list[str]):
-            yield _Fault(fault, key, table)
-        else:
-            yield from _faults_in_names(key, value, table)
-
-
-def _faults_in_names(key: str, names: Sequence[str], table: str) -> Iterator[_Fault]:
-    """Yield what is wrong with the names in a list."""
-    for name in names:
-        if not name:
-            yield _Fault("an empty name is not allowed", key, table)
-        elif key in {"tracking", "tracking_prefixes", "session"} and name != name.lower():
-            fault = f"names are compared in lower case; write {name.lower()!r}"
-            yield _Fault(fault, key, table, name)
-
-
-def _built(document: Mapping[str, Any]) -> Policy | _Fault:
-    """Return the policy that checked keys describe."""
-    start = _start(document)
+def _built(file: _File) -> Policy | _Fault:
+    """Return the policy that a file describes."""
+    start = _start(file)
     if isinstance(start, _Fault):
         return start
-    values: dict[str, Any] = {key: getattr(start, key) for key in _CHANGED}
-    for key in _CHANGED:
-        tables = [table for table in _CHANGES if key in document.get(table, ())]
-        if "replace" in tables and len(tables) > 1:
-            return _Fault("a list that is replaced needs no other table", key, "replace")
-        if "replace" in tables:
-            values[key] = document["replace"][key]
-        names = list(values[key])
-        for name in document.get("remove", {}).get(key, ()):
+    values: dict[str, Any] = {}
+    for key in _LISTS:
+        add, remove, replace = (getattr(getattr(file, table), key) for table in _TABLES)
+        names = list(getattr(start, key) if replace is None else replace)
+        for name in remove or ():
             if name not in names:
-                return _Fault(_not_there(name, names, document), key, "remove", name)
+                return _Fault(_not_there(name, names, file.extends), key, "remove", name)
             names.remove(name)
-        values[key] = (*names, *(n for n in document.get("add", {}).get(key, ()) if n not in names))
-    dialect = document.get("dialect", start.dialect)
-    return Policy(
-        name=document["name"],
-        version=document["version"],
-        dialect=dialect,
-        **values,
-    )
+        values[key] = (*names, *(name for name in add or () if name not in names))
+    dialect = file.dialect or start.dialect
+    return Policy(name=file.name, version=file.version, dialect=dialect, **values)
 
 
-def _not_there(name: str, names: Iterable[str], document: Mapping[str, Any]) -> str:
+def _not_there(name: str, names: Iterable[str], base: str | None) -> str:
     """Return the error message for removing a name that is not in the list."""
     from canonry.canon.policies.allowed import did_you_mean  # noqa: PLC0415 - only for errors
 
-    base = document.get("extends", "the shared lists")
     near = did_you_mean(name, names)
-    return f"{name!r} is not in the list of {base}{near}; 'canonry policy show' prints it"
+    of = base or "the shared lists"
+    return f"{name!r} is not in the list of {of}{near}; 'canonry policy show' prints it"
 
 
-def _start(document: Mapping[str, Any]) -> Policy | _Fault:
+def _start(file: _File) -> Policy | _Fault:
     """Return what a file starts from: a version of a preset, or rules and the shared lists."""
-    if "extends" in document:
-        base = document["extends"]
-        name, mark, _version = versioned_name(base).partition("@")
+    if file.extends is not None:
+        name, mark, _version = versioned_name(file.extends).partition("@")
         if name in released() and not mark:
             newest = f"{name}@{released()[name][-1]}"
             return _Fault(f"name its version, so that your keys stay: {newest!r}", "extends")
         try:
-            return preset(base)
+            return preset(file.extends)
         except PolicyError as error:
             return _Fault(str(error).removesuffix(", or a file"), "extends")
-    lists = _lists() if "practice" in document else {}
-    practice = frozenset(document.get("practice", ()))
-    return Policy(name="start", version=1, practice=practice, **lists)
+    lists = {} if file.practice is None else _lists()
+    return Policy(name="start", version=1, practice=frozenset(file.practice or ()), **lists)
 
 
 @cache

@@ -316,14 +316,14 @@ def test_a_written_file_can_be_read_again() -> None:
         (lambda f: f.update(policy=None), "'policy' has to be a text"),
         (lambda f: f.update(rules={}), "'rules' a list"),
         (lambda f: f["rules"].append(7), "rule 2: it has to be an object with the keys host"),
-        (lambda f: f["rules"][0].pop("host"), "): the key host is missing; allowed are host"),
+        (lambda f: f["rules"][0].pop("host"), "): key 'host': it is missing; allowed are host"),
         (
             lambda f: f["rules"][0].update(pattern=".*"),
             "no key is called pattern; allowed are",
         ),
         (
             lambda f: f["rules"][0].update(state="eager"),
-            'state: "eager" was given; allowed is ',
+            '"eager" was given; allowed is ',
         ),
         (lambda f: f["rules"][0].update(family="x"), "rule 1: there is no family 'x'"),
         (lambda f: f["rules"][0].update(new="slash"), "leave 'id' out when you change a rule"),
