@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -17,10 +17,7 @@ from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.run.job.lease_owners import has_ended, is_alive_here
 from canonry.storage import StoreError
-from canonry.storage.facts import check_unserved, read_facts
-from canonry.storage.learned import rekeying, rule_rows
-from canonry.storage.learned.classes import LEARNED, release
-from canonry.storage.policy_change import (
+from canonry.storage.copying import (
     Changed,
     Forecast,
     NewPolicy,
@@ -28,10 +25,13 @@ from canonry.storage.policy_change import (
     change,
     forecast,
 )
+from canonry.storage.facts import check_unserved, read_facts
+from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned.classes import LEARNED, release
 from canonry.storage.reading import report
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
 
-_Progress = Callable[[int, int], None]
+_Advance = Callable[[int, int], None]
 
 
 def made_under(store: str) -> str:
@@ -45,27 +45,25 @@ def made_under(store: str) -> str:
 
 
 def change_policy(
-    store: str, policy: Policy, notify: Callable[[str], None], progress: _Progress
+    store: str, policy: Policy, notify: Callable[[str], None], advance: _Advance
 ) -> Changed:
-    """Change the policy of a store; see `canonry.storage.policy_change`.
+    """Change the policy of a store; see `canonry.storage.copying`.
 
     Args:
         store: a SQLAlchemy URL.
         policy: the new one.
         notify: receives sentences for people.
-        progress: receives the number of URLs with new keys, and that of all URLs.
+        advance: receives numbers of rows: done since the last call, and in all.
 
     Raises:
         StoreError: if a crawl uses the store, or the database fails.
     """
-    done = change(store, _new_policy(store, policy), notify, progress)
-    opening.open_store(store, policy, notify).close()  # rebuilds the filter of keys, and saves it
-    return done
+    return change(store, _new_policy(store, policy), notify, advance)
 
 
-def foresee_change(store: str, policy: Policy, progress: _Progress) -> Forecast:
+def foresee_change(store: str, policy: Policy, advance: _Advance) -> Forecast:
     """Return what `change_policy` would do, without writing to the store."""
-    return forecast(store, _new_policy(store, policy), progress)
+    return forecast(store, _new_policy(store, policy), advance)
 
 
 def _new_policy(store: str, policy: Policy) -> NewPolicy:
@@ -134,18 +132,3 @@ def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:
     query = query.where(~leads.exists()).limit(10_000)
     while url_ids := list(connection.scalars(query)):
         yield url_ids
-
-
-@contextmanager
-def telling(notify: Callable[[str], None], every: float = 5.0) -> Iterator[_Progress]:
-    """Yield a function that notifies people of the progress every few seconds."""
-    last = start = time.monotonic()
-
-    def progress(done: int, number: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= every:
-            last = now
-            notify(f"{done:,} of {number:,} URLs, {done / (now - start):,.0f} a second")
-
-    yield progress

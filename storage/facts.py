@@ -14,6 +14,7 @@ from canonry.storage.sql.schema import VERSION, meta, metadata
 from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
 _IDENTITY = Prepared(select(meta.c.name, meta.c.value).where(meta.c.name.in_(("policy", "id"))))
+COPYING = "copying"  # the name of the row in meta of a store that does not have everything yet
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
 # The name of a row in meta, while a frontier serves the store: seconds since 1970.
 _SERVED_UNTIL = "served until"
@@ -170,7 +171,7 @@ def read_facts(connection: Connection) -> dict[str, str]:
     if "meta" not in tables:
         raise StoreError("the database has tables, but none of Canonry's; use another database")
     facts = {row.name: row.value for row in connection.execute(select(meta.c.name, meta.c.value))}
-    if "moving" in facts:
+    if COPYING in facts:
         raise StoreError("a store is being moved here; run the same 'canonry move' again")
     if missing := _NAMES - facts.keys():
         raise StoreError(f"its table 'meta' lacks {min(missing)!r}; it is not one of our stores")

@@ -28,7 +28,6 @@ from canonry.storage.sql import write_locks
 from canonry.storage.sql.bulk import next_id, rows_of
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.row_ids import align
 from canonry.storage.sql.schema import jobs, url_rows
 from canonry.storage.sql.store_errors import StoreRewoundError
 
@@ -91,7 +90,6 @@ class Store:
                     self._id = establish(connection, policy, fingerprint)
                 connection.info[_COMPARED] = True
                 self.seen = SeenSet(next_id(connection, url_rows) - 1)
-                align(connection)
         except BaseException:
             self._engine.dispose()
             raise

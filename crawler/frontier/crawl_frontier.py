@@ -19,9 +19,9 @@ from canonry.crawler.settings import FrontierSettings
 from canonry.storage import StoreError
 from canonry.storage.facts import put_served
 from canonry.storage.frontier import queues, scheduling
-from canonry.storage.frontier.frontier_tables import create_tables
 from canonry.storage.frontier.queues import FrontierURL, QueueFigures
 from canonry.storage.frontier.scheduling import HandedOut, Wish
+from canonry.storage.learned import host_urls
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import urls
 
@@ -63,7 +63,7 @@ class CrawlFrontier:
         self._canonicalizer = Canonicalizer(policy)
         self._store = open_store(store, policy, notify)
         self._intake = Intake(self._store, self._canonicalizer, settings, notify, learns=learns)
-        self._in(create_tables)
+        self._in(host_urls.index)  # a queue is listed, counted and deleted by its URLs
 
     def put_served(self, now: float) -> None:
         """Write that the store is served, for a minute from now; in seconds since 1970."""

@@ -69,8 +69,6 @@ def found(connection: Connection, stored_url: KnownURL) -> Finding:
 
 def revisits(connection: Connection, url_id: int) -> RevisitFacts | None:
     """Return how often a page has changed, and when it is due; None if that is not known."""
-    if not revisit_rows.exist(connection):
-        return None
     row = revisit_rows.read(connection, [url_id]).get(url_id)
     return row and RevisitFacts(
         visits=round(row.visits),

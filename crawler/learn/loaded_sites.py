@@ -186,7 +186,7 @@ class LoadedSites:
         if self.connection is None:
             return set()
         if self._has_absences is None:
-            self._has_absences = absences.exist(self.connection)
+            self._has_absences = absences.has_begun(self.connection)
         return absences.titles_before(self.connection, url_ids) if self._has_absences else set()
 
     def _first_pages_of(self, name: str) -> list[str]:

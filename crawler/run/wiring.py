@@ -210,7 +210,7 @@ async def _crawl(
 
 def _close_recrawl(connection: Connection, opened: _Resources, since: float) -> None:
     """Close the recrawl of a run, if there is one; report the sites that were out."""
-    if not absences.exist(connection):
+    if not absences.has_begun(connection):
         return
     if opened.learning is not None:
         opened.learning.hold_further_names(connection, time.time())

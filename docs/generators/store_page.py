@@ -2,19 +2,15 @@
 
 from sqlalchemy import Column
 
-from canonry.storage.frontier.frontier_tables import tables as frontier_tables
-from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
-from canonry.storage.requests.request_tables import tables as request_tables
-from canonry.storage.rows.address_rows import addresses
 from canonry.storage.sql.schema import VERSION, State, metadata, urls
 
 # What people ask a store; the others hold what the program needs.
 _OFTEN = {"urls", "url_rows", "pages", "hosts", "aliases", "merges", "jobs", "keys", "refusals"}
 _HEAD = """
 For those who want to look at a store with SQL; `make docs` makes this page from
-`storage/sql/schema.py` and the other tables. Read only: a change behind Canonry's back breaks what
-it promises. The tables are no promise, and may change with a release; what stays are the columns of
-`canonry export`, and that [every store can be upgraded](compatibility.md#stores).
+`storage/sql/schema.py` and `storage/sql/tables`. Read only: a change behind Canonry's back breaks
+what it promises. The tables are no promise, and may change with a release; what stays are the
+columns of `canonry export`, and that [every store can be upgraded](compatibility.md#stores).
 
 A new store of SQLite may only be read and written by its owner (mode 0600): URLs in it may have
 passwords. [What survives a failure](failures.md).
@@ -38,8 +34,7 @@ def store_page() -> str:
     """Return the page."""
     lines = [f"# The tables of a store, schema {VERSION}", *_HEAD.splitlines()]
     lines += [f"| {int(state)} | {state.name.lower()} |" for state in State]
-    tables = [*metadata.tables.values(), addresses]
-    tables += [*request_tables(), *frontier_tables(), *revisit_tables()]
+    tables = list(metadata.tables.values())
     rest = ", ".join(sorted(f"`{one.name}`" for one in tables if one.name not in _OFTEN))
     lines += ["", f"Further tables, with comments at their columns in `storage/`: {rest}."]
     for table in sorted(tables, key=lambda one: one.name):

@@ -7,14 +7,10 @@ in a folder beside it; on PostgreSQL, they are schemas of the same database.
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from sqlalchemy import URL, Connection, text
+from sqlalchemy import URL, text
 
-from canonry.storage.frontier.frontier_tables import tables
-from canonry.storage.recrawls.revisit_rows import tables as revisit_tables
-from canonry.storage.requests.request_tables import tables as request_tables
-from canonry.storage.rows.address_rows import addresses
 from canonry.storage.sql.database_faults import explaining
-from canonry.storage.sql.engine import open_engine, read_url
+from canonry.storage.sql.engine import in_schema, open_engine, read_url
 from canonry.storage.sql.schema import metadata
 from canonry.storage.sql.sqlite_engine import file_of
 from canonry.storage.sql.store_errors import StoreError
@@ -58,9 +54,7 @@ def store_of(store: str, crawl: str) -> str:
             connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{_SCHEMA}{name}"'))
     finally:
         engine.dispose()
-    given = url.query.get("options", "")
-    options = f'{given} -csearch_path="{_SCHEMA}{name}"'.strip()
-    return url.update_query_dict({"options": options}).render_as_string(hide_password=False)
+    return in_schema(url, f"{_SCHEMA}{name}").render_as_string(hide_password=False)
 
 
 def crawls_in(store: str) -> list[str]:
@@ -93,18 +87,11 @@ def remove(store: str, crawl: str) -> None:
     try:
         with explaining(engine), engine.begin() as connection:
             if crawl == DEFAULT:
-                _drop_tables(connection)
+                metadata.drop_all(connection)
             else:
                 connection.execute(text(f'DROP SCHEMA "{_SCHEMA}{quote(crawl, safe="")}" CASCADE'))
     finally:
         engine.dispose()
-
-
-def _drop_tables(connection: Connection) -> None:
-    """Drop all tables of a store."""
-    for table in (*tables(), *request_tables(), *revisit_tables(), addresses):
-        table.drop(connection, checkfirst=True)
-    metadata.drop_all(connection)
 
 
 def _folder(file: Path) -> Path:

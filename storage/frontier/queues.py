@@ -7,7 +7,6 @@ from sqlalchemy import ColumnElement, Connection, exists, func, select, text, up
 from sqlalchemy import delete as delete_rows
 
 from canonry.storage.facts import drop_fact, put_fact
-from canonry.storage.frontier.frontier_tables import queues, schedule
 from canonry.storage.frontier.scheduling import (
     IN_FLIGHT,
     LIMIT,
@@ -18,6 +17,7 @@ from canonry.storage.frontier.scheduling import (
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.schema import State, hosts, meta, url_rows, urls
+from canonry.storage.sql.tables.guest_tables import queues, schedule
 from canonry.storage.sql.transitions import QUEUED, Transition
 
 _DELAY, _INACTIVE = "frontier delay", "frontier inactive"  # names of rows in meta

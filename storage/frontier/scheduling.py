@@ -21,12 +21,12 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.frontier.frontier_tables import queues, schedule
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import DIALECTS, State, hosts, queue_order, url_rows, urls
+from canonry.storage.sql.tables.guest_tables import queues, schedule
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 from canonry.storage.sql.url_tails import tail_of
 

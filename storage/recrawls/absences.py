@@ -12,33 +12,29 @@ from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import (
-    Column,
     ColumnElement,
     Connection,
-    Float,
-    LargeBinary,
-    SmallInteger,
-    Table,
     exists,
-    inspect,
     select,
     text,
     update,
 )
 
+from canonry.storage.facts import put_fact, read_facts
 from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.records import Outcome, Page, RecordedOutcome
-from canonry.storage.recrawls.revisit_rows import host_ids_of, metadata
+from canonry.storage.recrawls.revisit_rows import host_ids_of
 from canonry.storage.rows import pages
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of
 from canonry.storage.sql.schema import State, urls
-from canonry.storage.sql.tables.table_parts import RowId
+from canonry.storage.sql.tables.recrawl_tables import absences
 from canonry.storage.sql.transitions import StateReason, Transition, state_reason
 
 OUTAGE = "outage"  # why a page could not be fetched again
+_BEGUN = "recrawled"  # the name of the row in meta
 _OUT: StateReason = (State.FETCHED, OUTAGE)
 _RESTS = 3  # runs in a row without a page, after which a URL is asked ever more rarely
 _LONGEST = 30 * 86_400.0  # seconds
@@ -47,18 +43,6 @@ _FEWEST = 5  # pages that have gone at once, for an outage
 _NIGHT = 43_200.0  # seconds: what went in one of this length went together
 _LIVING, _OF = 2, 10  # pages that a site may still have meanwhile: these, and one of so many
 
-absences = Table(
-    "absences",
-    metadata,
-    Column("url_id", RowId, primary_key=True, autoincrement=False),
-    Column("host_id", RowId, nullable=False, comment="its row in hosts"),
-    Column("since", Float, nullable=False, comment="the first visit without its page"),
-    Column("due", Float, nullable=False, comment="no recrawl asks it before"),
-    Column("runs", SmallInteger, nullable=False, comment="visits without a page, one for each run"),
-    Column("settled", SmallInteger, nullable=False, comment="0: no run has ended since the first"),
-    Column("is_left", SmallInteger, nullable=False, comment="1: limits do not count the URL"),
-    Column("page", LargeBinary, comment="the last good page, as MessagePack; null: none is known"),
-)
 _COLUMNS = ", ".join(absences.c.keys())
 _ROWS = f"SELECT {_COLUMNS} FROM absences WHERE url_id"  # noqa: S608 - our names
 _PAGE = ", ".join(Page._fields)
@@ -110,14 +94,14 @@ class Known(NamedTuple):
     pages: Mapping[int, tuple[float, Page]]  # good ones, and when they were fetched
 
 
-def create_table(connection: Connection) -> None:
-    """Create the table, if it is not there, in a transaction that holds the write lock."""
-    absences.create(connection, checkfirst=True)
+def begin(connection: Connection) -> None:
+    """Note that a recrawl has begun: from now on, pages that go are absences."""
+    put_fact(connection, _BEGUN, "1")
 
 
-def exist(connection: Connection) -> bool:
-    """Return True if the store has the table: once a recrawl has begun."""
-    return inspect(connection).has_table(absences.name)
+def has_begun(connection: Connection) -> bool:
+    """Return True if a recrawl has ever begun in a store."""
+    return _BEGUN in read_facts(connection)
 
 
 def known_of(connection: Connection, url_ids: Sequence[int]) -> Known:

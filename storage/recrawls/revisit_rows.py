@@ -1,4 +1,4 @@
-"""Revisits: what visits of a page have shown, and when it is due again. Made by the first recrawl.
+"""Revisits: what visits of a page have shown, and when it is due again.
 
 Only pages that a crawl with ``--recrawl`` has fetched have a row.
 """
@@ -8,19 +8,13 @@ from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
     Connection,
-    Float,
-    Index,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
     Table,
     and_,
     bindparam,
+    exists,
     func,
-    inspect,
     or_,
     select,
     update,
@@ -32,39 +26,9 @@ from canonry.storage.rows.urls import promote
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, url_rows, urls
-from canonry.storage.sql.tables.table_parts import RowId
+from canonry.storage.sql.tables.recrawl_tables import revisit_hosts, revisits
 
 PAGE, LIST, SEED = range(3)  # roles
-
-metadata = MetaData()  # of tables that are made by the first recrawl
-revisits = Table(
-    "revisits",
-    metadata,
-    Column("url_id", RowId, primary_key=True, autoincrement=False),
-    Column("due", Float, nullable=False, comment="a recrawl fetches it again after"),
-    Column("seen_at", Float, nullable=False, comment="the last visit"),
-    Column("visits", Float, nullable=False, comment="how often it was fetched again, about"),
-    Column("changes", Float, nullable=False, comment="of these, how often it had changed"),
-    Column("changed_for", Float, nullable=False, comment="seconds before visits that found that"),
-    Column("same_for", Float, nullable=False, comment="seconds before the other visits"),
-    Column("listed", Float, comment="its date in a sitemap or feed"),
-    Column("listed_then", Float, comment="that date as of the last visit"),
-    Column("role", SmallInteger, nullable=False, comment="0: page, 1: sitemap or feed, 2: seed"),
-    Column("places", LargeBinary, comment="places of its text, each with a hash; 8 bytes each"),
-    Index("revisits_by_due", "due"),
-)
-revisit_hosts = Table(
-    "revisit_hosts",
-    metadata,
-    Column("host_id", RowId, primary_key=True, autoincrement=False, comment="its row in hosts"),
-    Column("first", Float, comment="seconds until a page without a row is fetched again"),
-    Column("moved_changed", Float, nullable=False, comment="pages with a new date, that changed"),
-    Column("moved_same", Float, nullable=False, comment="pages with a new date, that did not"),
-    Column("rested_changed", Float, nullable=False, comment="pages with an old date, that changed"),
-    Column("rested_same", Float, nullable=False, comment="pages with an old date, that did not"),
-    Column("rates", LargeBinary, nullable=False, comment="by rate of change, seconds of pages"),
-    Column("places", LargeBinary, nullable=False, comment="places whose text changes"),
-)
 
 
 class Revisited(NamedTuple):
@@ -101,21 +65,6 @@ _HOSTS = f"SELECT {', '.join(RevisitedHost._fields)} FROM revisit_hosts WHERE ho
 _LIST = Prepared(
     update(revisits).where(revisits.c.url_id == bindparam("page")).values(listed=bindparam("at"))
 )
-
-
-def tables() -> list[Table]:
-    """Return the tables."""
-    return metadata.sorted_tables
-
-
-def create_tables(connection: Connection) -> None:
-    """Create the tables, if they are not there, in a transaction that holds the write lock."""
-    metadata.create_all(connection)
-
-
-def exist(connection: Connection) -> bool:
-    """Return True if the store has the tables."""
-    return inspect(connection).has_table(revisits.name)
 
 
 def read(connection: Connection, url_ids: Iterable[int]) -> dict[int, Revisited]:
@@ -169,7 +118,7 @@ def requeue(
     """Put URLs that are due back in the queue; return how many. Sitemaps and feeds go first.
 
     Args:
-        connection: in a writing transaction, in a store that has the tables.
+        connection: in a writing transaction.
         now: seconds since 1970.
         first: seconds until URLs are due that have no row: pages, if their host has none, either.
         most: no page waits longer: only a clock that was ahead makes such waits.
@@ -198,8 +147,8 @@ def bring_forward(connection: Connection, url_ids: Collection[int]) -> int:
 
 
 def number_due(connection: Connection, now: float) -> int | None:
-    """Return how many fetched pages are due; None in a store without the tables."""
-    if not exist(connection):
+    """Return how many fetched pages are due; None where no recrawl has fetched any."""
+    if not connection.scalar(select(exists().select_from(revisits))):
         return None
     query = select(func.count()).join_from(revisits, url_rows, url_rows.c.id == revisits.c.url_id)
     is_due = (revisits.c.due <= now, url_rows.c.state == State.FETCHED)

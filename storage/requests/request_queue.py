@@ -21,16 +21,16 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.requests.request_tables import (
+from canonry.storage.seen.key_rows import url_ids_of_keys
+from canonry.storage.sql.bulk import chunks, upsert
+from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.schema import State, keys, urls
+from canonry.storage.sql.tables.guest_tables import (
     RequestState,
     fingerprints,
     request_workers,
     requests,
 )
-from canonry.storage.seen.key_rows import url_ids_of_keys
-from canonry.storage.sql.bulk import chunks, upsert
-from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State, keys, urls
 
 
 class NewRequest(NamedTuple):

@@ -1,39 +1,16 @@
 """Addresses that belong to workers: all hosts on one address are crawled by one worker.
 
-So the pace of an address holds for all processes on a store. The table is made by the first crawl.
+So the pace of an address holds for all processes on a store.
 """
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    MetaData,
-    Table,
-    Text,
-    and_,
-    bindparam,
-    delete,
-    exists,
-    select,
-    update,
-)
+from sqlalchemy import Connection, and_, bindparam, delete, exists, select, update
 
 from canonry.storage.sql.bulk import chunks, rows_of, upsert
-from canonry.storage.sql.schema import hosts
+from canonry.storage.sql.schema import addresses, hosts
 
-addresses = Table(
-    "addresses",
-    MetaData(),
-    Column("address", Text, primary_key=True, comment="an IP address"),
-    Column("owner", Text, nullable=False, comment="the worker that crawls the hosts on it"),
-)
 _OWNERS = "SELECT address, owner FROM addresses WHERE address"
-
-
-def create_table(connection: Connection) -> None:
-    """Create the table, if it is not there, in a transaction that holds the write lock."""
-    addresses.create(connection, checkfirst=True)
 
 
 def claim(

@@ -102,7 +102,7 @@ def ranks(connection: Connection, names: Collection[str], budget: HostBudget) ->
     for name, domain in domains.items():
         found[name] = next_rank[domain]
         next_rank[domain] += 1
-    counts.add(connection, {counts.hosts(domain): number for domain, number in new.items()})
+    counts.add(connection, {counts.hosts_of(domain): number for domain, number in new.items()})
     return found
 
 

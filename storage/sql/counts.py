@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, update
 
+from canonry.storage.http_status import OK
 from canonry.storage.sql.bulk import add_counts
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import State
+from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 from canonry.storage.sql.tables.figure_tables import counts
 
 
@@ -33,6 +34,7 @@ _READ = Prepared(
 )
 _here = (counts.c.name == bindparam("name"), counts.c.reason == bindparam("reason"))
 _TOTAL_OF = Prepared(select(counts.c.count).where(_of_kind, *_here))
+_DERIVED = ("urls", "levels", "pages", "aliases", "bodies", "reserved")  # from rows of URLs
 RESERVED = "reserved"  # the kind of pages whose site reserves a use
 REPEATED = Counted("bodies", "repeated")  # pages whose body another page has
 
@@ -68,7 +70,7 @@ def alias_counts(connection: Connection) -> list[AliasCount]:
     return [AliasCount(kind, int(status), count) for (kind, status), count in found]
 
 
-def hosts(domain: str) -> Counted:
+def hosts_of(domain: str) -> Counted:
     """Return the count of hosts of a registrable domain."""
     return Counted("hosts", domain)
 
@@ -93,3 +95,38 @@ def total_of(connection: Connection, counted: Counted) -> int:
     """Return the value of one count."""
     found = _TOTAL_OF.run(connection, counted._asdict())
     return found[0][0] if found else 0
+
+
+def remake(connection: Connection) -> None:
+    """Count all URLs, pages and aliases, and the queued URLs of each host.
+
+    Args:
+        connection: in a writing transaction.
+    """
+    numbers: dict[Counted, int] = {}
+    reason = case((urls.c.state == State.QUEUED, ""), else_=func.coalesce(urls.c.reason, ""))
+    by_state = select(urls.c.state, reason.label("why"), func.count()).group_by("state", "why")
+    for state, why, number in connection.execute(by_state):
+        numbers[url(State(state), why)] = number
+    queued = urls.c.state == State.QUEUED
+    by_depth = select(urls.c.depth, func.count()).where(queued).group_by(urls.c.depth)
+    numbers |= {level(depth): number for depth, number in connection.execute(by_depth)}
+    by_status = select(pages.c.status, func.count()).group_by(pages.c.status)
+    numbers |= {page(status): number for status, number in connection.execute(by_status)}
+    kind = aliases.c.kind, aliases.c.status
+    by_kind = select(*kind, func.count()).group_by(*kind)
+    numbers |= {alias(*group): number for *group, number in connection.execute(by_kind)}
+    with_body = pages.c.status == OK, pages.c.size > 0
+    bodies = select(func.count(), func.count(pages.c.digest.distinct())).where(*with_body)
+    number, distinct = connection.execute(bodies).one()
+    numbers[REPEATED] = number - distinct
+    by_uses = select(pages.c.use_reserved, func.count()).group_by(pages.c.use_reserved)
+    for uses, number in connection.execute(by_uses):
+        for use in reserved(uses):
+            numbers[use] = numbers.get(use, 0) + number
+    connection.execute(delete(counts).where(counts.c.kind.in_(_DERIVED)))
+    rows = [{**key._asdict(), "count": number} for key, number in numbers.items() if number]
+    if rows:
+        connection.execute(insert(counts), rows)
+    pending = select(func.count()).where(urls.c.host_id == hosts.c.id, queued)
+    connection.execute(update(hosts).values(pending=pending.scalar_subquery()))

@@ -103,6 +103,12 @@ def open_engine(url: str, *, read_only: bool = False, create: bool = True) -> En
     return _postgresql(parsed, read_only=read_only)
 
 
+def in_schema(url: URL, schema: str) -> URL:
+    """Return the URL of a PostgreSQL database with the tables of a schema."""
+    options = f'{url.query.get("options", "")} -csearch_path="{schema}"'.strip()
+    return url.update_query_dict({"options": options})
+
+
 def _postgresql(url: URL, *, read_only: bool) -> Engine:
     """Open PostgreSQL; its locks also work between writers on several machines."""
     level = "REPEATABLE READ" if read_only else "READ COMMITTED"

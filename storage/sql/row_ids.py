@@ -32,20 +32,3 @@ def take_url_ids(connection: Connection, number: int) -> Sequence[int]:
         return range(last - number + 1, last + 1)
     many = f"SELECT nextval('{_SEQUENCE}') FROM generate_series(1, {number})"  # noqa: S608 - our names
     return list(connection.exec_driver_sql(many).scalars())
-
-
-def align(connection: Connection) -> None:
-    """Let PostgreSQL's sequence go on after the largest id; create it if it is missing.
-
-    Rows may have come from elsewhere, and stores of early versions lack the sequence.
-
-    Args:
-        connection: in a transaction that has the write lock alone.
-    """
-    if connection.dialect.name != "postgresql":
-        return
-    known = connection.exec_driver_sql(f"SELECT to_regclass('{_SEQUENCE}')").scalar()
-    if known is None:
-        connection.exec_driver_sql(f"CREATE SEQUENCE {_SEQUENCE}")
-    upcoming = next_id(connection, url_rows)
-    connection.exec_driver_sql(f"SELECT setval('{_SEQUENCE}', {upcoming}, false)")

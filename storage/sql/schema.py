@@ -27,8 +27,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.ddl import CreateView
 
-from canonry.storage.sql.tables import figure_tables
-from canonry.storage.sql.tables.table_parts import RowId, Words, hash_index, partial_index
+from canonry.storage.sql.tables import figure_tables, guest_tables, recrawl_tables, table_parts
+from canonry.storage.sql.tables.table_parts import (
+    FOLLOWS,
+    GOES,
+    LARGEST,
+    OF_ONE_POLICY,
+    SMALLEST,
+    TOGETHER,
+    RowId,
+    Words,
+    hash_index,
+    partial_index,
+)
 
 VERSION = 1  # that of the first release; a change after it increases it
 
@@ -44,7 +55,8 @@ class State(IntEnum):
 
 
 DIALECTS = ("sqlite", "postgresql")
-metadata = figure_tables.metadata
+metadata = table_parts.metadata
+OTHERS = (figure_tables, guest_tables, recrawl_tables)  # modules that declare tables, too
 
 meta = Table(
     "meta",
@@ -106,21 +118,40 @@ hash_index(Index("hosts_by_hash", hosts.c.name))
 url_rows = Table(
     "url_rows",
     metadata,
-    Column("id", RowId, primary_key=True),
-    Column("source_id", BigInteger, comment="the URL on whose page it was first found"),
+    Column("id", RowId, primary_key=True, info=FOLLOWS),
+    Column(
+        "source_id",
+        BigInteger,
+        comment="the URL on whose page it was first found",
+        info=FOLLOWS,
+    ),
     Column("due", Float, nullable=False, comment="queued: not before; else fetched at"),
-    Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    Column("found_at", Float, nullable=False, comment="seconds since 1970, UTC", info=SMALLEST),
     Column("host_id", Integer, ForeignKey("hosts.id"), nullable=False),
     Column(
-        "depth", SmallInteger, nullable=False, comment="links from a seed, not counting redirects"
+        "depth",
+        SmallInteger,
+        nullable=False,
+        comment="links from a seed, not counting redirects",
+        info=SMALLEST,
     ),
-    Column("hops", SmallInteger, nullable=False, comment="redirects in a row that led here"),
+    Column(
+        "hops",
+        SmallInteger,
+        nullable=False,
+        comment="redirects in a row that led here",
+        info=SMALLEST,
+    ),
     Column("attempts", SmallInteger, nullable=False, comment="fetches that failed so far"),
     Column(
         "state", SmallInteger, nullable=False, comment="see State", info={"values": tuple(State)}
     ),
     Column(
-        "priority", SmallInteger, nullable=False, comment="a host's URLs with smaller ones go first"
+        "priority",
+        SmallInteger,
+        nullable=False,
+        comment="a host's URLs with smaller ones go first",
+        info=SMALLEST,
     ),
     Column("reason", Words, comment="reason why it is held or failed, or waits"),
     Column("spelling", Words, comment="as written in the document, if different"),
@@ -185,13 +216,14 @@ keys = Table(
     metadata,
     Column("key", LargeBinary(16), primary_key=True, comment="of an identity, 16 bytes"),
     Column("url_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that has it"),
+    info=OF_ONE_POLICY,
     sqlite_with_rowid=False,  # the rows are the index: a second copy would be as large
 )
 
 pages = Table(
     "pages",
     metadata,
-    Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False),
+    Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False, info=GOES),
     Column("status", SmallInteger, nullable=False, comment="HTTP status"),
     Column("fetched_at", Float, nullable=False, comment="seconds since 1970, UTC"),
     Column("elapsed", Float, nullable=False, comment="seconds from request to end of body"),
@@ -215,15 +247,25 @@ aliases = Table(
     metadata,
     Column("id", RowId, primary_key=True),
     Column(
-        "from_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that was fetched"
+        "from_id",
+        ForeignKey("url_rows.id"),
+        nullable=False,
+        comment="the URL that was fetched",
+        info=FOLLOWS,
     ),
-    Column("to_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that it names"),
+    Column(
+        "to_id",
+        ForeignKey("url_rows.id"),
+        nullable=False,
+        comment="the URL that it names",
+        info=FOLLOWS,
+    ),
     Column("kind", Text, nullable=False, comment="redirect, canonical or rule"),
     Column("status", SmallInteger, nullable=False, comment="HTTP status; 0 for a rule"),
     Column("located", Words, nullable=False, comment="the target as given, resolved"),
-    Column("first_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
-    Column("last_seen", Float, nullable=False, comment="seconds since 1970, UTC"),
-    Column("count", Integer, nullable=False, comment="how many times it was seen"),
+    Column("first_seen", Float, nullable=False, comment="seconds since 1970, UTC", info=SMALLEST),
+    Column("last_seen", Float, nullable=False, comment="seconds since 1970, UTC", info=LARGEST),
+    Column("count", Integer, nullable=False, comment="how many times it was seen", info=TOGETHER),
     UniqueConstraint("from_id", "to_id", "kind", "status", name="aliases_edge"),
 )
 
@@ -290,7 +332,7 @@ pairs = Table(
 answers = Table(
     "answers",
     metadata,
-    Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False),
+    Column("url_id", ForeignKey("url_rows.id"), primary_key=True, autoincrement=False, info=GOES),
     Column("number", SmallInteger, primary_key=True, comment="0: the first answer of the URL"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False),
     Column("digest", LargeBinary(16), nullable=False, comment="BLAKE2b-128 of the decoded body"),
@@ -305,6 +347,14 @@ classes = Table(
     Column("url_id", ForeignKey("url_rows.id"), nullable=False, comment="the URL that is fetched"),
     Column("host_id", ForeignKey("hosts.id"), nullable=False, comment="the host of that URL"),
     Index("classes_by_host", "host_id"),
+    info=OF_ONE_POLICY,
+)
+
+addresses = Table(
+    "addresses",
+    metadata,
+    Column("address", Text, primary_key=True, comment="an IP address"),
+    Column("owner", Text, nullable=False, comment="the worker that crawls the hosts on it"),
 )
 
 robots = Table(

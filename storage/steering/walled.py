@@ -38,7 +38,7 @@ def hold(connection: Connection, url_ids: Sequence[int]) -> int:
 
 def _given_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
     """Give those of some URLs their last good pages back that had one before a recrawl."""
-    if not url_ids or not absences.exist(connection):
+    if not url_ids or not absences.has_begun(connection):
         return set()
     return absences.give_back(connection, url_ids)
 

@@ -13,8 +13,8 @@ from canonry.storage import Admission, Candidate, Outcome, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import DoneRequest, OpenRequest
-from canonry.storage.requests.request_tables import RequestState
 from canonry.storage.seen.key_rows import url_ids_of_keys
+from canonry.storage.sql.tables.guest_tables import RequestState
 
 AT_ONCE = 256  # requests in one transaction
 _MOST = 20_000  # URLs with observations whose requests are not done, or that are not admitted

@@ -9,7 +9,7 @@ from scrapy.utils.request import request_from_dict
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKey
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
 from canonry.storage.requests.request_queue import NewRequest
-from canonry.storage.requests.request_tables import RequestState
+from canonry.storage.sql.tables.guest_tables import RequestState
 
 _PROTOCOL = 4  # as in scrapy.squeues
 _CHAIN = "canonry_redirects"  # in meta: the worker, and where its own redirects begin

@@ -29,11 +29,11 @@ from canonry.storage import State
 from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import NewRequest, TakenRequest
-from canonry.storage.requests.request_tables import RequestState, create_tables
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.seen.seen_set import Recent
 from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import urls
+from canonry.storage.sql.tables.guest_tables import RequestState
 
 _BEAT = 20.0  # seconds between two signs of life
 _SILENT = 120.0  # seconds without one, after which others take a worker's requests
@@ -148,7 +148,6 @@ class RequestSession:
         self._recorded_at = 0.0
         self._place = 0
         with self.store.transaction() as connection:
-            create_tables(connection)
             self._import_rules(connection)
         with self._briefly() as connection:
             again = self._life.reclaim(connection)

@@ -10,7 +10,7 @@ from canonry.crawler.cli.printed.store_json import MovedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.plurals import counted
-from canonry.storage.move import move as move_store
+from canonry.storage.copying import move as move_store
 from canonry.storage.sql.engine import without_password
 
 

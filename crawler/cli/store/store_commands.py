@@ -93,15 +93,15 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
         if as_json:
             print_json(begun)
         return
-    with policy_upgrade.telling(render.notify) as progress:
+    with render.row_progress("upgrade") as advance:
         if begun.dry_run:
-            foreseen = policy_upgrade.foresee_change(store, new_policy, progress)
+            foreseen = policy_upgrade.foresee_change(store, new_policy, advance)
             if as_json:
                 print_json(replace(begun, **foreseen.as_dict()))
             else:
                 summaries.forecast(versioned_name(old_label), new_policy.versioned_name, foreseen)
             return
-        change = policy_upgrade.change_policy(store, new_policy, render.notify, progress)
+        change = policy_upgrade.change_policy(store, new_policy, render.notify, advance)
     if as_json:
         print_json(replace(begun, **change._asdict()))
     render.notify(

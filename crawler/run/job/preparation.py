@@ -168,10 +168,9 @@ def prepare(
 def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> None:
     """Put known URLs that are due back in the queue."""
     if crawl.is_recrawl:
-        absences.create_table(connection)
+        absences.begin(connection)
     if crawl.recrawl:
         _least, first, most = crawl.intervals
-        revisit_rows.create_tables(connection)
         revisit_rows.requeue(connection, now, first, most, absences.is_due(now))
     elif crawl.recrawl_seconds is not None:
         requeueing.requeue(connection, now - crawl.recrawl_seconds, absences.is_due(now))

@@ -115,7 +115,6 @@ class StoreSession:
         self._told_of_crowd = False
         self._wants_hosts = False  # True: other workers were asked for some
         self._has_absences: bool | None = None  # None: not known
-        self._has_addresses = False  # True: their table is there
         self.queued = 0  # queued URLs in the store, as of the last call
         self.fetched = 0  # pages in the store that live; both include those of other workers
         self.learning_seconds = 0.0  # of CPU time
@@ -205,18 +204,13 @@ class StoreSession:
         with self._store.leasing() as connection:
             until = now + LEASE_SECONDS
             gone = host_rows.grant(connection, self._worker, to, names, *pace, until)
-            if self._has_addresses:
-                address_rows.give(connection, sorted(addresses), self._worker, to)
+            address_rows.give(connection, sorted(addresses), self._worker, to)
         self._forget(gone)
         return gone
 
     @_on_writer
     def claim_addresses(self, addresses: list[str], now: float) -> dict[str, str]:
         """Claim addresses; return those that belong to other workers, with these."""
-        if not self._has_addresses:
-            with self._store.transaction() as connection:
-                address_rows.create_table(connection)
-            self._has_addresses = True
         with self._store.leasing() as connection:
             owners = address_rows.claim(connection, self._worker, addresses, now)
         return {one: owner for one, owner in owners.items() if owner != self._worker}
@@ -243,8 +237,7 @@ class StoreSession:
         if ended := [owner for owner in owners if has_ended(owner)]:
             with self._store.transaction() as connection:
                 leases.reclaim(connection, ended, clock(), self._delay)
-                if self._has_addresses:
-                    address_rows.release(connection, ended)
+                address_rows.release(connection, ended)
         return due
 
     @_on_writer
@@ -279,8 +272,7 @@ class StoreSession:
             leases.pace(connection, *pace, self._worker)
             leases.release(connection, [self._worker])
             host_rows.withdraw(connection, self._worker)
-            if self._has_addresses:
-                address_rows.release(connection, [self._worker])
+            address_rows.release(connection, [self._worker])
             self._count(connection)
 
     async def observe_probe(self, probe: Probe, found: Outcome | None) -> None:
@@ -392,7 +384,7 @@ class StoreSession:
     def _known(self, connection: Connection, outcomes: Sequence[Outcome]) -> absences.Known | None:
         """Return what is known of the URLs of outcomes; None in a store without a recrawl."""
         if self._has_absences is None:
-            self._has_absences = absences.exist(connection)
+            self._has_absences = absences.has_begun(connection)
         url_ids = [outcome.url_id for outcome in outcomes]
         return absences.known_of(connection, url_ids) if self._has_absences else None
 

@@ -6,15 +6,19 @@ from sqlalchemy import (
     Float,
     Index,
     LargeBinary,
-    MetaData,
     SmallInteger,
     Table,
     Text,
 )
 
-from canonry.storage.sql.tables.table_parts import RowId, Words
-
-metadata = MetaData()  # of all tables, also of those in `schema`
+from canonry.storage.sql.tables.table_parts import (
+    FOLLOWS,
+    OF_ONE_POLICY,
+    TOGETHER,
+    RowId,
+    Words,
+    metadata,
+)
 
 counts = Table(
     "counts",
@@ -29,7 +33,7 @@ merges = Table(
     "merges",
     metadata,
     Column("rules", Text, primary_key=True, comment="the rules that merged two spellings"),
-    Column("count", BigInteger, nullable=False, comment="links merged by them"),
+    Column("count", BigInteger, nullable=False, comment="links merged by them", info=TOGETHER),
     Column("spelling", Words, nullable=False, comment="one such link ..."),
     Column("same_as", Words, nullable=False, comment="... and the URL that it is the same as"),
 )
@@ -40,8 +44,14 @@ merge_examples = Table(
     Column("id", RowId, primary_key=True, comment="counts up: the latest have the largest"),
     Column("rules", Text, nullable=False, comment="the rules that merged two spellings"),
     Column("spelling", Words, nullable=False, comment="a link ..."),
-    Column("url_id", BigInteger, nullable=False, comment="... and the URL that it is the same as"),
-    Column("source_id", BigInteger, comment="the URL on whose page the link stood"),
+    Column(
+        "url_id",
+        BigInteger,
+        nullable=False,
+        comment="... and the URL that it is the same as",
+        info=FOLLOWS,
+    ),
+    Column("source_id", BigInteger, comment="the URL on whose page the link stood", info=FOLLOWS),
     Column("seen_at", Float, nullable=False, comment="seconds since 1970, UTC"),
     Index("merge_examples_by_rules", "rules", "id"),
 )
@@ -90,6 +100,7 @@ exports = Table(
     Column("id", RowId, primary_key=True, comment="counts up: the exports that found changes"),
     Column("token", Text, nullable=False, comment="random; a cursor of another store differs"),
     Column("made_at", Float, nullable=False, comment="seconds since 1970, UTC"),
+    info=OF_ONE_POLICY,
 )
 
 members = Table(
@@ -108,5 +119,6 @@ members = Table(
     Column("said", LargeBinary(16), nullable=False, comment="hash of what was exported of it"),
     Column("changed", BigInteger, nullable=False, comment="the export that found it changed"),
     Column("gone", SmallInteger, nullable=False, comment="1: it is no member any more"),
+    info=OF_ONE_POLICY,
     sqlite_with_rowid=False,
 )

@@ -1,4 +1,8 @@
-"""Parts of tables: column types, and indexes with options of one database."""
+"""Parts of tables: column types, what columns say of themselves, and indexes of one database.
+
+Whoever copies a store under another policy makes one URL of several (`canonry.storage.copying`). A
+column or a table says in its ``info`` what becomes of its rows then.
+"""
 
 from sqlalchemy import (
     BigInteger,
@@ -6,6 +10,7 @@ from sqlalchemy import (
     Connection,
     Index,
     Integer,
+    MetaData,
     Text,
     TextClause,
     TypeDecorator,
@@ -13,6 +18,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
+metadata = MetaData()  # of all tables
+# Of a column with the id of a URL, if that URL becomes one with another: the row goes on with the
+# URL that stays, or it goes.
+FOLLOWS, GOES = {"url": "follows"}, {"url": "goes"}
+# Of a column, if two rows with one key become one. Columns that say nothing keep the value of the
+# URL that stays.
+SMALLEST, LARGEST, TOGETHER = {"both": "min"}, {"both": "max"}, {"both": "sum"}
+OF_ONE_POLICY = {"one_policy": True}  # of a table that is made anew under another policy
 # SQLite assigns row numbers only in a column of type INTEGER.
 RowId = BigInteger().with_variant(Integer(), "sqlite")
 

@@ -27,8 +27,6 @@ URLS = ("http://h.example/", "http://h.example/a", "http://h.example/list.xml")
 def store(tmp_path: Path, database: str) -> Iterator[Store]:
     opened = open_store(tmp_path)
     admit(opened, URLS)
-    with opened.transaction() as connection:
-        revisit_rows.create_tables(connection)
     yield opened
     opened.close()
     assert database in {"sqlite", "postgresql"}

@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -147,8 +147,8 @@ def test_the_demo_sees_a_rule_that_does_not_act(monkeypatch: pytest.MonkeyPatch)
     """The policy names the rule, but the crawl works without it."""
     named = wiring.policy_for
 
-    def without(store: str, name: str | None, notify: Callable[[str], None]) -> Policy:
-        policy = named(store, name, notify)
+    def without(store: str, name: str | None) -> Policy:
+        policy = named(store, name)
         return structs.replace(policy, practice=policy.practice - {"session-id"})
 
     monkeypatch.setattr(wiring, "policy_for", without)

@@ -9,9 +9,7 @@ from canonry.crawler.named_policies import find_policy
 from canonry.crawler.opening import open_store
 from canonry.storage import Candidate, StoreError
 from canonry.storage.frontier.crawl_stores import DEFAULT, crawls_in, remove, store_of
-from canonry.storage.frontier.frontier_tables import create_tables
 from canonry.storage.reading import report
-from canonry.storage.rows import address_rows
 
 pytestmark = pytest.mark.every_database
 _NAMES = ("news/2026", "Überall", "a.b", "..", "%2F", 'x"; DROP')
@@ -19,9 +17,6 @@ _NAMES = ("news/2026", "Überall", "a.b", "..", "%2F", 'x"; DROP')
 
 def _fill(store: str, crawl: str, number: int) -> None:
     opened = open_store(store_of(store, crawl), find_policy("web"), print)
-    with opened.transaction() as connection:
-        create_tables(connection)
-        address_rows.create_table(connection)
     candidates = [
         Candidate(f"http://a.example/{n}", "", bytes([n] * 16), "a.example", 0)
         for n in range(number)

@@ -37,10 +37,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened = open_store(tmp_path)
     admit(opened, URLS)
     with opened.transaction() as connection:
-        assert not absences.exist(connection)
-        absences.create_table(connection)
-        absences.create_table(connection)
-        assert absences.exist(connection)
+        assert not absences.has_begun(connection)
+        absences.begin(connection)
+        assert absences.has_begun(connection)
     night(opened, 1)
     yield opened
     with opened.transaction() as connection:

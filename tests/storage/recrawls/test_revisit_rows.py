@@ -26,11 +26,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     ids = [admission.url_id for admission in admit(opened, URLS)]
     opened.record([visited(one, State.FETCHED, page=PAGE) for one in ids], 1_000.0)
     with opened.transaction() as connection:
-        assert not revisit_rows.exist(connection)
         assert revisit_rows.number_due(connection, 9e9) is None
-        revisit_rows.create_tables(connection)
-        revisit_rows.create_tables(connection)
-        assert revisit_rows.exist(connection)
     yield opened
     opened.close()
 

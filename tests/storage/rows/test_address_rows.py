@@ -15,9 +15,6 @@ pytestmark = pytest.mark.every_database
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     opened = open_store(tmp_path)
-    with opened.transaction() as connection:
-        address_rows.create_table(connection)
-        address_rows.create_table(connection)
     admit(opened, [f"http://{name}.example/" for name in "abc"])
     yield opened
     opened.close()

@@ -20,8 +20,7 @@ from support.stores import admit, assert_counts_are_right, candidate, open_store
 from canonry.storage import Admission, Store, StoreError
 from canonry.storage.reading import report
 from canonry.storage.seen.seen_set import SeenSet
-from canonry.storage.sql.bulk import insert_rows
-from canonry.storage.sql.schema import keys, url_rows, urls
+from canonry.storage.sql.schema import urls
 
 _CLAIM = """
 import random, sys
@@ -216,19 +215,6 @@ def test_a_key_that_is_committed_late_is_known_all_the_same(tmp_path: Path) -> N
     assert not any(a.new for a in admit(checked, [f"{_A}late", f"{_A}early", f"{_A}new"]))
     checked.close()
     assert notices == []
-
-
-def test_ids_go_on_after_rows_that_came_from_elsewhere(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    admit(store, [f"{_A}1"])
-    with store.transaction() as connection:  # as a restored copy, or an earlier version
-        row = connection.execute(select(url_rows).where(url_rows.c.id == 1)).one()
-        insert_rows(connection, url_rows, tuple(url_rows.c.keys()), [(90, *row[1:])])
-        insert_rows(connection, keys, ("key", "url_id"), [(bytes(16), 90)])
-    store.close()
-    store = open_store(tmp_path)
-    assert [a.url_id for a in admit(store, [f"{_A}2", f"{_A}3"])] == [91, 92]
-    store.close()
 
 
 def test_processes_that_are_killed_lose_nothing_and_nothing_is_won_twice(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from sqlalchemy import Integer, bindparam, column, insert, literal, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 from support.stores import admit, open_store
 
-from canonry.storage.requests.request_tables import create_tables, requests
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State
 from canonry.storage.sql.store_errors import StoreError
+from canonry.storage.sql.tables.guest_tables import requests
 
 pytestmark = pytest.mark.every_database
 _c = requests.c
@@ -35,7 +35,6 @@ ROW = dict.fromkeys(NAMES) | {
 def test_rows_are_written_and_returned_as_they_are(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        create_tables(connection)
         assert PUT.run(connection, ROW) == []
         assert TAKE.run(connection, {"it": b"\0\xff"}) == [(ROW["url"], ROW["body"])]
         assert TAKE.run(connection, {"it": b"\0\xff"}) == []
@@ -47,7 +46,6 @@ def test_rows_are_written_and_returned_as_they_are(tmp_path: Path) -> None:
 def test_it_runs_for_many_values_and_says_how_many_rows_changed(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        create_tables(connection)
         PUT.run_many(connection, [ROW | {"claim": b"%d" % n} for n in range(3)])
         taken = [{"at": 1, "it": b"%d" % n} for n in (0, 2, 7)]
         assert MOVE.run_many(connection, taken) == 2
@@ -60,7 +58,6 @@ def test_it_runs_for_many_values_and_says_how_many_rows_changed(tmp_path: Path) 
 def test_rows_that_nobody_asks_for_are_not_in_the_way(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        create_tables(connection)
         PUT.run_many(connection, [ROW | {"claim": b"%d" % n} for n in range(3)])
         some = ALL.stream(connection, {"least": -9})
         assert [next(some), next(some)] == [(b"0",), (b"1",)]
@@ -75,7 +72,6 @@ def test_rows_that_nobody_asks_for_are_not_in_the_way(tmp_path: Path) -> None:
 def test_the_driver_s_errors_are_sqlalchemy_s(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        create_tables(connection)
         PUT.run(connection, ROW)
     with (
         pytest.raises(StoreError, match=r"(?i)unique") as failed,
@@ -97,7 +93,6 @@ def test_what_a_statement_gives_itself_stays_as_it_is(tmp_path: Path) -> None:
     named = Prepared(select(*map(literal, texts), it.spider, it.owner).where(it.rank == -5))
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        create_tables(connection)
         Prepared(put).run(connection, ROW)
         assert named.run(connection, {}) == [(*texts, "%s'%00", None)]
         assert named.run(connection, {}) == [(*texts, "%s'%00", None)], "asked once more"
@@ -122,8 +117,6 @@ def test_partial_indexes_are_of_use(tmp_path: Path) -> None:
 
 def test_a_parameter_that_is_missing_is_an_error(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    with store.transaction() as connection:
-        create_tables(connection)
-        with pytest.raises((KeyError, ProgrammingError)):
-            TAKE.run(connection, {})
+    with store.transaction() as connection, pytest.raises((KeyError, ProgrammingError)):
+        TAKE.run(connection, {})
     store.close()

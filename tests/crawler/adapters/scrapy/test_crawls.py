@@ -23,8 +23,8 @@ from canonry.crawler.demo.server import Served
 from canonry.crawler.demo.site import SEED
 from canonry.storage import StoreError
 from canonry.storage.reading import report
-from canonry.storage.requests.request_tables import RequestState, requests
 from canonry.storage.sql.schema import urls
+from canonry.storage.sql.tables.guest_tables import RequestState, requests
 
 KILLS = int(os.environ.get("CANONRY_TEST_KILLS", "4"))  # more for a long look, with --timeout=0
 ROBOTS = ok(b"User-agent: *\nDisallow: /private/\n", "Content-Type: text/plain")

@@ -239,15 +239,3 @@ def test_a_crawl_that_was_stopped_is_resumed_as_it_was_begun(
     found = json.loads(done.stdout)
     assert (found["urls"]["fetched"], found["urls"]["queued"]) == (1 + len(LINKS), 0)
     assert found["held"] == {"excluded": 1, "out-of-scope": 1}
-
-
-def test_all_options_are_kept_that_are_not_about_one_run() -> None:
-    from canonry.crawler.cli.crawl.crawl_command import crawl as command  # noqa: PLC0415
-
-    docs = Path(__file__).parents[4] / "docs" / "reference" / "crawl.md"
-    section = docs.read_text(encoding="utf-8").partition("\n## Resuming\n")[2].partition("\n## ")[0]
-    kept, _, rest = section.partition("| not kept |")
-    names = {max(option.opts, key=len) for option in command.params if hasattr(option, "is_flag")}
-    for name in names:
-        place = rest if name.removeprefix("--") in {*OF_ONE_RUN, "header"} else kept
-        assert f"`{name}`" in place, name

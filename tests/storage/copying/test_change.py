@@ -25,13 +25,13 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.policy_upgrade import change_policy, foresee_change
 from canonry.storage import Candidate, Hop, Page, State, Store, StoreError
-from canonry.storage.frontier import frontier_tables, scheduling
+from canonry.storage.copying import Changed
+from canonry.storage.frontier import scheduling
 from canonry.storage.learned import ledger
-from canonry.storage.policy_change import Changed
 from canonry.storage.reading import report
 from canonry.storage.recrawls import revisit_rows
-from canonry.storage.requests import request_tables
 from canonry.storage.rows import leases
+from canonry.storage.sql.tables.guest_tables import requests
 
 pytestmark = pytest.mark.every_database
 
@@ -221,7 +221,6 @@ def test_what_recrawls_have_learned_stays_with_the_url_that_stays(tmp_path: Path
     ]
     store.record(outcomes, 5.0)
     with store.transaction() as connection:
-        revisit_rows.create_tables(connection)
         rows = [revisit_rows.Revisited(each.url_id, 9.0, 5.0) for each in (one, other)]
         revisit_rows.put(connection, rows)
     store.close()
@@ -235,7 +234,6 @@ def test_no_table_keeps_what_it_says_of_a_url_that_is_merged_away(tmp_path: Path
     one, other = admit(store, [f"{H}/x?a=1&b=2", f"{H}/x?b=2&a=1"])
     store.record([visited(other.url_id, State.FETCHED, page=page())], 5.0)
     with store.transaction() as connection:
-        frontier_tables.create_tables(connection)
         scheduling.put_metadata(connection, {one.url_id: b"of one", other.url_id: b"of other"})
         ledger.put_answers(connection, [(each.url_id, 1, b"d", b"b") for each in (one, other)])
     store.close()
@@ -254,10 +252,9 @@ def test_waiting_requests_of_other_crawlers_get_the_new_keys(tmp_path: Path) -> 
         waiting | {"fingerprint": b"2", "url": f"{H}/y?b=2&a=1", "url_id": None},
     ]
     with store.transaction() as connection:
-        request_tables.create_tables(connection)
         for row in rows:
             key = MAKE(str(row["url"])).key
-            connection.execute(request_tables.requests.insert(), row | {"hops": 0, "key": key})
+            connection.execute(requests.insert(), row | {"hops": 0, "key": key})
     store.close()
     change_to(tmp_path)
     found = read(tmp_path, "SELECT key, url_id FROM requests ORDER BY id")

@@ -8,19 +8,18 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import inspect
 from support import databases
 from support.sites import crawl_words, demo_site, exported, pages_of, run_command, start, wait_for
 from support.stores import admit_names, hold_a_name, open_store
 
-from canonry.storage import StoreError, move
+from canonry.storage import StoreError
+from canonry.storage.copying import copying, move
 from canonry.storage.frontier import queues, scheduling
-from canonry.storage.frontier.frontier_tables import create_tables
 from canonry.storage.learned import host_urls
 from canonry.storage.reading import report
 from canonry.storage.recrawls import revisit_rows
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.schema import meta
+from canonry.storage.sql.schema import metadata
 
 Place = Callable[[str], str]
 KINDS = ["sqlite", "postgresql", databases.OLDEST]
@@ -49,9 +48,8 @@ def rows_in(url: str) -> dict[str, list[tuple[Any, ...]]]:
     engine = open_engine(url, read_only=True)
     found: dict[str, list[tuple[Any, ...]]] = {}
     with engine.begin() as connection:
-        known = inspect(connection).get_table_names()
-        for table in [*move._tables(), meta]:  # noqa: SLF001 - which tables there are
-            if table.name in known:
+        for table in metadata.sorted_tables:
+            if table.primary_key:
                 names = [c.name for c in table.columns if c.name not in _LEASES]
                 text = f"SELECT {', '.join(names)} FROM {table.name}"  # noqa: S608 - our names
                 found[table.name] = sorted(map(tuple, connection.exec_driver_sql(text)), key=repr)
@@ -59,8 +57,8 @@ def rows_in(url: str) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-def moved(source: str, target: str) -> move.Moved:
-    return move.move(source, target, lambda _new, _all: None, lambda _text: None)
+def moved(source: str, target: str) -> copying.Copied:
+    return move(source, target, lambda _new, _all: None, lambda _text: None)
 
 
 @pytest.mark.parametrize("database", KINDS, indirect=True)
@@ -93,7 +91,7 @@ def test_a_frontier_moves_with_what_engines_have_set(
     hold_a_name(tmp_path)
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        create_tables(connection)
+        host_urls.index(connection)
         scheduling.put_metadata(connection, {1: b"kept", 2: b""})
         scheduling.put_again(connection, {2: 1_900_000_000})
         queues.block(connection, "h.example", 1_900_000_000.0, 0.0, 1.0)
@@ -118,7 +116,6 @@ def test_what_recrawls_have_learned_moves(
     hold_a_name(tmp_path)
     store = open_store(tmp_path)
     with store.transaction() as connection:
-        revisit_rows.create_tables(connection)
         row = revisit_rows.Revisited(1, 2.5, 1.5, listed=3.5, places=b"\0\xff")
         revisit_rows.put(connection, [row])
         host = revisit_rows.RevisitedHost(1, 4.5, 1, 2, 3, 4, b"\0", b"\1")
@@ -139,7 +136,7 @@ def test_a_move_that_was_interrupted_goes_on(
 ) -> None:
     hold_a_name(tmp_path)
     source, target = databases.url_of(tmp_path), place(kind)
-    monkeypatch.setattr(move, "_ROWS", 2)
+    monkeypatch.setattr(copying, "_ROWS", 2)
     steps = 0
 
     def advance(_new: int, _all: int) -> None:
@@ -149,11 +146,11 @@ def test_a_move_that_was_interrupted_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        move.move(source, target, advance, lambda _text: None)
+        move(source, target, advance, lambda _text: None)
     with pytest.raises(StoreError, match="a store is being moved here"):
         rows_and_facts(target)
     said: list[str] = []
-    found = move.move(source, target, lambda _new, _all: None, said.append)
+    found = move(source, target, lambda _new, _all: None, said.append)
     assert found.before >= after
     assert "going on" in said[0]
     assert rows_in(target) == rows_in(source)
@@ -174,7 +171,7 @@ def test_a_store_that_has_changed_meanwhile_is_moved_anew(
     source, target = databases.url_of(tmp_path), place("sqlite")
     with monkeypatch.context() as patch:
         patch.setattr(
-            move, "_finish", lambda *_given, **_named: (_ for _ in ()).throw(KeyboardInterrupt)
+            copying, "_finish", lambda *_given, **_named: (_ for _ in ()).throw(KeyboardInterrupt)
         )
         with pytest.raises(KeyboardInterrupt):
             moved(source, target)
@@ -182,7 +179,7 @@ def test_a_store_that_has_changed_meanwhile_is_moved_anew(
     admit_names(store, 5)
     store.close()
     said: list[str] = []
-    assert move.move(source, target, lambda _new, _all: None, said.append).before == 0
+    assert move(source, target, lambda _new, _all: None, said.append).before == 0
     assert "has changed" in said[0]
     assert rows_in(target) == rows_in(source)
 

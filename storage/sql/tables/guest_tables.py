@@ -1,22 +1,55 @@
-"""The tables for requests of other crawlers, apart from the store's own; created on demand."""
+"""Tables of other crawlers: of engines that use the frontier, and of Scrapy's requests.
+
+A queue of a frontier is a row of ``hosts``: its name is the key that the engine gives, which is
+usually the host.
+"""
 
 from enum import IntEnum
 
 from sqlalchemy import (
     BigInteger,
     Column,
-    Connection,
     Float,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     SmallInteger,
     Table,
     Text,
 )
 
-from canonry.storage.sql.tables.table_parts import RowId, Words, partial_index
+from canonry.storage.sql.tables.table_parts import (
+    FOLLOWS,
+    SMALLEST,
+    RowId,
+    Words,
+    metadata,
+    partial_index,
+)
+
+queues = Table(
+    "frontier_queues",
+    metadata,
+    Column("host_id", RowId, primary_key=True, autoincrement=False, comment="its row in hosts"),
+    Column("handed_at", Float, nullable=False, comment="its last URLs; seconds since 1970"),
+    Column("blocked_until", Float, nullable=False, comment="no URLs before; seconds since 1970"),
+    Column("most", BigInteger, comment="URLs that it may have; null: any number"),
+)
+partial_index(Index("frontier_limits", queues.c.host_id), queues.c.most.is_not(None))
+
+schedule = Table(
+    "frontier_urls",
+    metadata,
+    Column("url_id", RowId, primary_key=True, autoincrement=False, info=FOLLOWS),
+    Column("metadata", LargeBinary, nullable=False, comment="as the engine gave it: a URLInfo"),
+    Column(
+        "again_at",
+        Integer().with_variant(BigInteger(), "postgresql"),
+        comment="fetch it then",
+        info=SMALLEST,
+    ),
+)
+partial_index(Index("frontier_again", schedule.c.again_at), schedule.c.again_at.is_not(None))
 
 
 class RequestState(IntEnum):
@@ -29,10 +62,9 @@ class RequestState(IntEnum):
     STARTED = 4  # a start request that is done; it is kept until the crawl is finished
 
 
-_metadata = MetaData()
 requests = Table(
     "requests",
-    _metadata,
+    metadata,
     Column("id", RowId, primary_key=True),
     Column("spider", Words, nullable=False, comment="in whose queue it stands"),
     Column("standing", SmallInteger, nullable=False, comment="see RequestState"),
@@ -45,7 +77,12 @@ requests = Table(
     Column("url", Words, nullable=False, comment="what is requested"),
     Column("depth", Integer, nullable=False, comment="links from a start request"),
     Column("hops", Integer, nullable=False, comment="redirects in a row that led here"),
-    Column("url_id", BigInteger, comment="its id in urls; null: not admitted yet, or no plain GET"),
+    Column(
+        "url_id",
+        BigInteger,
+        comment="its id in urls; null: not admitted yet, or no plain GET",
+        info=FOLLOWS,
+    ),
     Column("body", LargeBinary, comment="the whole request, as the crawler writes it"),
     Column("owner", Text, comment="the worker that has it"),
 )
@@ -57,23 +94,13 @@ partial_index(Index("requests_open", requests.c.id), _open)
 
 fingerprints = Table(
     "fingerprints",
-    _metadata,
+    metadata,
     Column("value", LargeBinary, primary_key=True, comment="of a request that was asked or spared"),
 )
 
 request_workers = Table(
     "request_workers",
-    _metadata,
+    metadata,
     Column("name", Text, primary_key=True, comment="as in requests.owner"),
     Column("seen_at", Float, nullable=False, comment="last sign of life; seconds since 1970"),
 )
-
-
-def tables() -> list[Table]:
-    """Return the tables; a table comes after those that it refers to."""
-    return _metadata.sorted_tables
-
-
-def create_tables(connection: Connection) -> None:
-    """Create the tables, if they are not there, in a transaction that holds the write lock."""
-    _metadata.create_all(connection)

@@ -3,13 +3,25 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, func, select
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
-from canonry.storage.policy_change.worktables import links, new_keys
+from canonry.storage.copying.rewriting import GIVEN, Policies, fill, index, new_keys, targets_of
 from canonry.storage.rows.urls import spellings
-from canonry.storage.sql.schema import aliases
+from canonry.storage.sql.bulk import rows_of, upsert
+from canonry.storage.sql.schema import aliases, urls
 from canonry.storage.sql.tables.figure_tables import merges
+from canonry.storage.sql.tables.table_parts import RowId
+
+_BATCH = 5_000  # aliases in memory
+_KNOWN = "SELECT key FROM rekey_urls WHERE key"
+# Targets whose new key no URL has, each with its first alias.
+_targets = Table(
+    "rekey_targets",
+    MetaData(),
+    Column("key", LargeBinary(16), primary_key=True),
+    Column("alias_id", RowId, nullable=False),
+)
 
 
 class Example(NamedTuple):
@@ -42,39 +54,68 @@ class Forecast(NamedTuple):
 def foresee(
     source: Connection,
     work: Connection,
-    make: Canonicalizer,
+    policies: Policies,
     merging_rules: Callable[[str, str], str],
+    advance: Callable[[int, int], None],
     most: int,
 ) -> Forecast:
     """Count what a change would do.
 
     Args:
         source: to the store.
-        work: to the work tables, which hold all new keys.
-        make: makes canonical forms under the new policy.
-        merging_rules: names the rules that merge two spellings under it.
+        work: to an empty database, for the new keys.
+        policies: the old one and the new one.
+        merging_rules: names the rules that merge two spellings under the new one.
+        advance: called with numbers of URLs: done since the last call, and in all.
         most: examples of each kind.
     """
-    number, distinct = work.execute(
-        select(func.count(), func.count(new_keys.c.key.distinct()))
-    ).one()
-    apart, apart_examples = _apart(source, make, most)
+    number = source.scalar(select(func.count()).select_from(urls)) or 0
+    new_keys.create(work)
+    while done := fill(source, work, policies):
+        advance(done, number)
+    index(work)
+    distinct = work.scalar(select(func.count(new_keys.c.key.distinct()))) or 0
+    split, split_examples = _split(source, work, policies.new, most)
+    apart, apart_examples = _apart(source, policies.new, most)
     return Forecast(
         urls=number,
         merged=number - distinct,
-        split=work.scalar(_split(func.count(links.c.key.distinct()))) or 0,
+        split=split,
         apart=apart,
         merged_examples=_merged_examples(source, work, merging_rules, most),
-        split_examples=_split_examples(source, work, most),
+        split_examples=split_examples,
         apart_examples=apart_examples,
     )
 
 
-def _split(what: ColumnElement[int]) -> Select[Any]:
-    """Return a query about the targets whose new key no URL has."""
-    query = select(what).select_from(links)
-    query = query.outerjoin(new_keys, new_keys.c.key == links.c.key)
-    return query.where(links.c.key.is_not(None), new_keys.c.url_id.is_(None))
+def _split(
+    source: Connection, work: Connection, make: Canonicalizer, most: int
+) -> tuple[int, list[Example]]:
+    """Return how many targets would become URLs; and some, each with the URL that it is today."""
+    _targets.create(work)
+    query = select(aliases.c.id, aliases.c.located).where(aliases.c.kind.in_(GIVEN))
+    query = query.order_by(aliases.c.id).limit(_BATCH)
+    new = upsert(work.dialect.name, _targets).on_conflict_do_nothing()
+    after = 0
+    while rows := source.execute(query.where(aliases.c.id > after)).all():
+        after = rows[-1].id
+        keys = targets_of(make, [row.located for row in rows])
+        known = {key for (key,) in rows_of(work, _KNOWN, [key for key in keys if key is not None])}
+        unknown = [
+            {"key": key, "alias_id": row.id}
+            for row, key in zip(rows, keys, strict=True)
+            if key is not None and key not in known
+        ]
+        if unknown:
+            work.execute(new, unknown)
+    number = work.scalar(select(func.count()).select_from(_targets)) or 0
+    some = list(work.scalars(select(_targets.c.alias_id).limit(most)))
+    examples = select(aliases.c.located, aliases.c.to_id, aliases.c.kind)
+    found = source.execute(examples.where(aliases.c.id.in_(some))).all()
+    texts = spellings(source, [row.to_id for row in found])
+    return number, [
+        Example(redact(row.located), redact(texts[row.to_id]), row.kind) for row in found
+    ]
 
 
 def _merged_examples(
@@ -87,17 +128,6 @@ def _merged_examples(
     texts = spellings(source, [url_id for pair in found for url_id in pair])
     pairs = [(texts[other], texts[one]) for one, other in found if {one, other} <= texts.keys()]
     return [Example(redact(u), redact(other), merging_rules(u, other)) for u, other in pairs]
-
-
-def _split_examples(source: Connection, work: Connection, most: int) -> list[Example]:
-    """Return some targets that would become URLs, each with the URL that it is today."""
-    alias_ids = list(
-        work.scalars(_split(func.min(links.c.alias_id)).group_by(links.c.key).limit(most))
-    )
-    query = select(aliases.c.located, aliases.c.to_id, aliases.c.kind)
-    found = source.execute(query.where(aliases.c.id.in_(alias_ids))).all()
-    texts = spellings(source, [row.to_id for row in found])
-    return [Example(redact(row.located), redact(texts[row.to_id]), row.kind) for row in found]
 
 
 def _apart(source: Connection, make: Canonicalizer, most: int) -> tuple[int, list[Example]]:
