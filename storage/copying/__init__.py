@@ -3,6 +3,6 @@
 from canonry.storage.copying.changing import Changed, NewPolicy, change, forecast
 from canonry.storage.copying.forecasts import Example, Forecast
 from canonry.storage.copying.moving import move
-from canonry.storage.copying.rewriting import Target
+from canonry.storage.copying.row_rewriting import Target
 
 __all__ = ["Changed", "Example", "Forecast", "NewPolicy", "Target", "change", "forecast", "move"]

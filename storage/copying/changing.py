@@ -16,7 +16,7 @@ from canonry.canon import Canonicalizer
 from canonry.storage.copying import publishing
 from canonry.storage.copying.copying import copy
 from canonry.storage.copying.forecasts import Forecast, foresee
-from canonry.storage.copying.rewriting import Policies, Rewriting, Target
+from canonry.storage.copying.row_rewriting import Policies, Rewriting, Target
 from canonry.storage.facts import read_facts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect, select, update
 
-from canonry.storage.copying.rewriting import Rewriting
+from canonry.storage.copying.row_rewriting import Rewriting
 from canonry.storage.facts import COPYING, check_schema, read_facts
 from canonry.storage.learned import host_urls
 from canonry.storage.sql.bulk import insert_rows
@@ -24,7 +24,7 @@ _ROWS = 10_000  # in a transaction
 _CHANGING = frozenset({"budgets", "counts", "frontier_queues", "hosts", "jobs", "rules"})
 
 
-class Copied(NamedTuple):
+class CopiedRows(NamedTuple):
     """What a copy did."""
 
     rows: int  # that it has read
@@ -47,7 +47,7 @@ def copy(
     advance: Callable[[int, int], None],
     notify: Callable[[str], None],
     rewriting: Rewriting | None = None,
-) -> Copied:
+) -> CopiedRows:
     """Copy a store into an empty database, or go on with a copy that was interrupted.
 
     Args:
@@ -90,7 +90,7 @@ def copy(
         for number in _copied(reading, new, steps, progress, rewriting):
             advance(number, total)
         _finish(new, tables, facts, rewriting, by_host=host_urls.has_index(reading))
-    return Copied(total, before)
+    return CopiedRows(total, before)
 
 
 def _state_of(

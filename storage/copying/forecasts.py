@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, func, select
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
-from canonry.storage.copying.rewriting import GIVEN, Policies, fill, index, new_keys, targets_of
+from canonry.storage.copying.row_rewriting import GIVEN, Policies, fill, index, new_keys, targets_of
 from canonry.storage.rows.urls import spellings
 from canonry.storage.sql.bulk import rows_of, upsert
 from canonry.storage.sql.schema import aliases, urls

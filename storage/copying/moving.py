@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, func, select
 
-from canonry.storage.copying.copying import Copied, copy
+from canonry.storage.copying.copying import CopiedRows, copy
 from canonry.storage.facts import check_unserved
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
@@ -19,7 +19,7 @@ def move(
     target: str,
     advance: Callable[[int, int], None],
     notify: Callable[[str], None],
-) -> Copied:
+) -> CopiedRows:
     """Move a store into an empty database, or go on with a move that was interrupted.
 
     Args:

@@ -11,7 +11,6 @@ from sqlalchemy.exc import DBAPIError
 from canonry.storage.sql.engine import open_engine, without_password
 from canonry.storage.sql.sqlite_engine import WRITING, file_of
 from canonry.storage.sql.store_errors import StoreError
-from canonry.storage.sql.stored_json import undecodable, wrong_row
 
 # Modules of unexpected errors.
 _PLAIN = frozenset({"builtins", "msgspec", "sqlalchemy.exc", "struct"})
@@ -45,9 +44,7 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        found = undecodable(engine, error)
-        said = explained(error, engine.url) if found is None else str(found)
-        raise _store_error(engine, said, advice) from error
+        raise _store_error(engine, explained(error, engine.url), advice) from error
     except Exception as error:
         damage = "" if isinstance(error, OSError | MemoryError) else damage_behind(error, engine)
         if not damage:
@@ -85,12 +82,9 @@ def damage_behind(error: Exception, engine: Engine) -> str:
         with engine.connect() as connection:
             is_whole = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() == "ok"
             connection.exec_driver_sql("SELECT * FROM urls LIMIT 0")  # the check omits views
-            found = wrong_row(connection) if is_whole else None
     except (DBAPIError, UnicodeDecodeError):  # the driver also decodes what SQLite says
         is_whole = False
-    if not is_whole:
-        return _DAMAGED.format(file_of(engine.url) or "FILE")
-    return "" if found is None else str(found)
+    return "" if is_whole else _DAMAGED.format(file_of(engine.url) or "FILE")
 
 
 def damaged_store(error: Exception, url: str) -> StoreError | None:
@@ -130,7 +124,7 @@ def _advice(error: BaseException | None, url: URL) -> str:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
     if code == sqlite3.SQLITE_CANTOPEN and file is not None:
         return _not_opened(file)
-    if code == sqlite3.SQLITE_CORRUPT or "no such" in str(error):
+    if code == sqlite3.SQLITE_CORRUPT or any(word in str(error) for word in ("no such", "decode")):
         return _DAMAGED.format(file or "FILE")
     return _ADVICE.get(code, "")
 

@@ -143,9 +143,7 @@ url_rows = Table(
         info=SMALLEST,
     ),
     Column("attempts", SmallInteger, nullable=False, comment="fetches that failed so far"),
-    Column(
-        "state", SmallInteger, nullable=False, comment="see State", info={"values": tuple(State)}
-    ),
+    Column("state", SmallInteger, nullable=False, comment="see State"),
     Column(
         "priority",
         SmallInteger,

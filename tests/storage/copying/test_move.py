@@ -57,7 +57,7 @@ def rows_in(url: str) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-def moved(source: str, target: str) -> copying.Copied:
+def moved(source: str, target: str) -> copying.CopiedRows:
     return move(source, target, lambda _new, _all: None, lambda _text: None)
 
 

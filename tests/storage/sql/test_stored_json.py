@@ -29,7 +29,7 @@ def damage(folder: Path, table: str, column: str, old: bytes, new: bytes) -> Non
     connection.close()
 
 
-@pytest.mark.parametrize(("old", "new"), [(b'{"', b'["'), (b'":', b'"z'), (b"s", b"\xf3")])
+@pytest.mark.parametrize(("old", "new"), [(b'{"', b'["'), (b'":', b'"z')])
 def test_a_job(tmp_path: Path, old: bytes, new: bytes) -> None:
     crawl(tmp_path, lambda _head: page())
     damage(tmp_path, "jobs", "settings", old, new)
@@ -41,7 +41,7 @@ def test_a_job(tmp_path: Path, old: bytes, new: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [(b'{"', b'["'), (b"family", b"famjly"), (b"trail", b"trial"), (b"l", b"\xec")]
+    ("old", "new"), [(b'{"', b'["'), (b"family", b"famjly"), (b"trail", b"trial")]
 )
 def test_a_rule(tmp_path: Path, old: bytes, new: bytes) -> None:
     crawl(tmp_path, lambda _head: page())
