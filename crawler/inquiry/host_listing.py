@@ -32,12 +32,11 @@ class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostListing(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of hosts."""
+    """The first hosts in an order."""
 
     hosts: list[HostAnswer]
     total: int  # in the store
-    after: str  # gives the next page; "" if there is none
-    looked_at: int
+    has_more: bool
 
 
 def hosts_of(
@@ -47,10 +46,9 @@ def hosts_of(
     order: str = host_list.CRAWLED,
     part: str = "",
     blocked: bool = False,
-    after: str = "",
     most: int = 50,
 ) -> HostListing:
-    """Return a page of hosts.
+    """Return the first hosts in an order.
 
     Args:
         connection: to a store.
@@ -58,14 +56,12 @@ def hosts_of(
         order: one of `ORDERS`.
         part: only hosts with this text in their name.
         blocked: only blocked hosts.
-        after: the cursor of the page before.
-        most: hosts on a page.
+        most: how many.
     """
-    page = host_list.hosts_in(
-        connection, order=order, part=part, blocked=blocked, after=after, most=most
+    rows, has_more = host_list.hosts_in(
+        connection, order=order, part=part, blocked=blocked, most=most
     )
-    rows = page.rows
-    if part and not after and (exact := host_list.host_named(connection, part.casefold())):
+    if part and (exact := host_list.host_named(connection, part.casefold())):
         rows = [exact, *(row for row in rows if row.host_id != exact.host_id)]
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
@@ -77,8 +73,7 @@ def hosts_of(
             for row in rows
         ],
         total=host_list.number_of(connection),
-        after=page.after,
-        looked_at=page.looked_at,
+        has_more=has_more,
     )
 
 

@@ -33,13 +33,12 @@ class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of patterns."""
+    """The patterns of the most URLs."""
 
     patterns: list[PatternAnswer]
-    excluded: list[PatternAnswer]  # on the first page
-    after: str  # gives the next page; "" if there is none
-    looked_at: int
-    left_out: int  # patterns, since they have too few URLs; at the end of the list
+    excluded: list[PatternAnswer]
+    has_more: bool
+    left_out: int  # patterns, since they have too few URLs
 
 
 class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,27 +55,24 @@ class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def patterns_of(
-    connection: Connection, *, part: str = "", after: str = "", most: int = 50, least: int = 1
+    connection: Connection, *, part: str = "", most: int = 50, least: int = 1
 ) -> PatternListing:
-    """Return a page of patterns, the most frequent first.
+    """Return the first patterns, the most frequent first.
 
     Args:
         connection: to a store.
         part: only patterns with this text in them.
-        after: the cursor of the page before.
-        most: patterns on a page.
+        most: how many.
         least: URLs of a pattern; those with fewer are left out, and counted.
     """
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
-    page = pattern_list.patterns_in(connection, part=part, after=after, most=most, least=least)
-    marked = () if after else pattern_list.marked_patterns(connection)
+    rows, has_more = pattern_list.patterns_in(connection, part=part, most=most, least=least)
     return PatternListing(
-        patterns=[_answer(row, settings) for row in page.rows],
-        excluded=[_answer(row, settings) for row in marked],
-        after=page.after,
-        looked_at=page.looked_at,
-        left_out=0 if page.after else pattern_list.number_below(connection, least),
+        patterns=[_answer(row, settings) for row in rows],
+        excluded=[_answer(row, settings) for row in pattern_list.marked_patterns(connection)],
+        has_more=has_more,
+        left_out=0 if has_more else pattern_list.number_below(connection, least),
     )
 
 

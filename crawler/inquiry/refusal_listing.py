@@ -11,9 +11,8 @@ from canonry.crawler.inquiry import remedies
 from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
 from canonry.crawler.inquiry.remedies import Case
 from canonry.crawler.settings import SettingsError, load
-from canonry.storage.steering import excluded_patterns, refused_list
-from canonry.storage.steering.refused_list import RefusedURL
-from canonry.storage.steering.releases import Refusal
+from canonry.storage.steering import excluded_patterns, releases
+from canonry.storage.steering.releases import Refusal, RefusedURL
 from canonry.storage.timestamps import Moment, iso
 
 _EXAMPLES = 3
@@ -65,11 +64,11 @@ class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of the URLs of one reason."""
+    """The newest URLs of one reason."""
 
     about: RefusalAnswer
     urls: list[RefusedURLAnswer]
-    after: str  # gives the next page; "" if there is none
+    has_more: bool
 
 
 def refusals_of(connection: Connection) -> list[RefusalAnswer]:
@@ -77,29 +76,28 @@ def refusals_of(connection: Connection) -> list[RefusalAnswer]:
     crawl = last_crawl(connection)
     excluded = excluded_patterns.holding(connection)
     answers = []
-    for place, (refusal, number) in enumerate(refused_list.refusals(connection)):
+    for place, (refusal, number) in enumerate(releases.refusals(connection)):
         rows: Sequence[RefusedURL] = ()
         if place < _WITH_EXAMPLES:
-            rows = refused_list.urls_of(connection, refusal, most=_EXAMPLES).rows
+            rows, _more = releases.urls_of(connection, refusal, most=_EXAMPLES)
         answers.append(_answer(refusal, number, rows, crawl, excluded))
     return answers
 
 
-def urls_of(connection: Connection, refusal: Refusal, before: int | None = None) -> RefusalPage:
-    """Return a page of the URLs of a reason, the newest first.
+def urls_of(connection: Connection, refusal: Refusal) -> RefusalPage:
+    """Return the newest URLs of a reason.
 
     Args:
         connection: to a store.
         refusal: state and reason.
-        before: the cursor of the page before.
     """
-    number = dict(refused_list.refusals(connection)).get(refusal, 0)
-    page = refused_list.urls_of(connection, refusal, before=before)
+    number = dict(releases.refusals(connection)).get(refusal, 0)
+    rows, has_more = releases.urls_of(connection, refusal)
     return RefusalPage(
         about=_answer(
             refusal,
             number,
-            page.rows[:_EXAMPLES],
+            rows[:_EXAMPLES],
             last_crawl(connection),
             excluded_patterns.holding(connection),
         ),
@@ -111,9 +109,9 @@ def urls_of(connection: Connection, refusal: Refusal, before: int | None = None)
                 attempts=row.attempts,
                 at=iso(row.at) if row.at else None,
             )
-            for row in page.rows
+            for row in rows
         ],
-        after=page.after,
+        has_more=has_more,
     )
 
 

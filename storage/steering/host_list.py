@@ -1,27 +1,13 @@
-"""The hosts of a store, in pages: queue, pace, last error and robots.txt."""
+"""The hosts of a store: queue, pace, last error and robots.txt."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Label,
-    Select,
-    TextClause,
-    and_,
-    func,
-    select,
-    text,
-    tuple_,
-)
+from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, select, text
 
 from canonry.storage.rows.waiting import reason_of
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import hosts, pages, url_rows
-from canonry.storage.sql.store_errors import StoreError
-from canonry.storage.steering.pages_of_rows import InOrder, PageOfRows, page_of, page_with
 
 NEWEST = 2_000  # pages, which are counted by host; and hosts that failed last
 _newest = (
@@ -85,31 +71,26 @@ class RobotsState(NamedTuple):
 class _Order(NamedTuple):
     """An order that an index has."""
 
-    column: Column[Any] | Label[Any]
+    columns: tuple[ColumnElement[Any], ColumnElement[int]]
     condition: TextClause | ColumnElement[bool] | None = None  # that of the index
-    ascending: bool = False
-    value_of: Callable[[str], object] = float
 
 
 CRAWLED = "crawled"
+_has_queue, _has_none = text("pending > 0"), text("pending = 0")
+_by_queue = (hosts.c.pending.desc(), hosts.c.id.desc())
 _ORDERS = {
-    "queue": _Order(hosts.c.pending, value_of=int),
-    "wait": _Order(hosts.c.ready_at, text("pending > 0")),
-    "error": _Order(hosts.c.error_at, _has_failed),
-    "name": _Order(hosts.c.name, ascending=True, value_of=str),
+    "queue": _Order(_by_queue),
+    "wait": _Order((hosts.c.ready_at.desc(), hosts.c.id.desc()), _has_queue),
+    "error": _Order((hosts.c.error_at.desc(), hosts.c.id.desc()), _has_failed),
+    "name": _Order((hosts.c.name.asc(), hosts.c.id.asc())),
 }
 ORDERS = (CRAWLED, *_ORDERS)
 # One after the other: hosts with a queue, those that answered or failed lately, those that were
 # only found. The newest pages tell it, since no index knows how many pages a host has.
 _STAGES = (
-    _Order(hosts.c.pending, text("pending > 0"), value_of=int),
-    _Order(_pages, and_(text("pending = 0"), hosts.c.id.in_(_active)), value_of=int),
-    _Order(
-        hosts.c.id,
-        and_(text("pending = 0"), hosts.c.id.not_in(_active)),
-        ascending=True,
-        value_of=int,
-    ),
+    _Order(_by_queue, _has_queue),
+    _Order((_pages.desc(), hosts.c.id.desc()), and_(_has_none, hosts.c.id.in_(_active))),
+    _Order((hosts.c.id.asc(), hosts.c.id.asc()), and_(_has_none, hosts.c.id.not_in(_active))),
 )
 _IS_BLOCKED = text("blocked > 0")
 
@@ -120,10 +101,9 @@ def hosts_in(
     order: str = CRAWLED,
     part: str = "",
     blocked: bool = False,
-    after: str = "",
     most: int = 50,
-) -> PageOfRows[HostRow]:
-    """Return a page of hosts.
+) -> tuple[list[HostRow], bool]:
+    """Return the first hosts in an order, and True if there are more.
 
     Args:
         connection: in a transaction.
@@ -131,67 +111,23 @@ def hosts_in(
             those that were only found), ``queue`` (the longest first), ``wait`` (those with a
             queue that wait longest), ``error`` (those that failed last) or ``name``. With ``part``
             or ``blocked``, ``crawled`` is ``queue``.
-        part: only hosts whose name contains this text, among a limited number of hosts.
+        part: only hosts whose name contains this text.
         blocked: only blocked hosts.
-        after: the cursor of the page before.
-        most: hosts on a page.
-
-    Raises:
-        StoreError: for an invalid cursor.
+        most: how many.
     """
-    if order == CRAWLED and not (part or blocked):
-        return _in_stages(connection, after, most)
-    listed = _listed(_ORDERS["queue" if order == CRAWLED else order], after, blocked=blocked)
-    if part:
-        return page_with(connection, listed, hosts.c.name, part, most)
-    return page_of(connection, listed, most)
-
-
-def _in_stages(connection: Connection, after: str, most: int) -> PageOfRows[HostRow]:
-    """Return a page of the hosts that `_STAGES` list; a cursor begins with the stage's number."""
-    number, _, cursor = after.partition(":")
-    if after and number not in {str(n) for n in range(len(_STAGES))}:
-        raise StoreError(f"{after!r} is no place in a list of hosts")
-    rows: list[HostRow] = []
-    for stage in range(int(number or 0), len(_STAGES)):
-        page = page_of(connection, _listed(_STAGES[stage], cursor), most - len(rows))
-        rows += page.rows
-        if page.after:
-            return PageOfRows(rows, f"{stage}:{page.after}", len(rows))
-        cursor = ""
-        if len(rows) == most and stage + 1 < len(_STAGES):
-            return PageOfRows(rows, f"{stage + 1}:", len(rows))
-    return PageOfRows(rows, "", len(rows))
-
-
-def _listed(order: _Order, after: str, *, blocked: bool = False) -> InOrder[HostRow]:
-    """Return the list of all hosts in an order, from a cursor on."""
-    place = [column.name for column in _COLUMNS].index(order.column.name)
-    return InOrder(
-        _query(order, after, blocked=blocked),
-        (order.column, hosts.c.id),
-        order.ascending,
-        HostRow._make,
-        lambda one: f"{one.host_id}|{one[place]}",
-    )
-
-
-def _query(order: _Order, after: str, *, blocked: bool) -> Select[Any]:
-    """Return the query of all hosts from a cursor on."""
     query = _ROWS
-    if order.condition is not None:
-        query = query.where(order.condition)
+    if part:
+        query = query.where(func.lower(hosts.c.name).contains(part.lower(), autoescape=True))
     if blocked:
         query = query.where(hosts.c.id.in_(select(hosts.c.id).where(_IS_BLOCKED)))
-    if after:
-        host_id, _, value = after.partition("|")
-        try:
-            place = (order.value_of(value), int(host_id))
-        except ValueError:
-            raise StoreError(f"{after!r} is no place in a list of hosts") from None
-        here = tuple_(order.column, hosts.c.id)
-        query = query.where(here > place if order.ascending else here < place)
-    return query
+    is_whole = order == CRAWLED and not (part or blocked)
+    stages = _STAGES if is_whole else (_ORDERS["queue" if order == CRAWLED else order],)
+    rows: list[HostRow] = []
+    for stage in stages:
+        here = query if stage.condition is None else query.where(stage.condition)
+        found = here.order_by(*stage.columns).limit(most + 1 - len(rows))
+        rows += map(HostRow._make, connection.execute(found))
+    return rows[:most], len(rows) > most
 
 
 def host_named(connection: Connection, name: str) -> HostRow | None:

@@ -1,24 +1,31 @@
-"""The patterns of URLs, with how many were queued, in pages; the most frequent first."""
+"""Patterns of URLs, with how many were queued; and the newest pages, which may repeat others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, text, tuple_
+from sqlalchemy import Connection, func, select, text
 
+from canonry.storage.http_status import OK
+from canonry.storage.records import UNREAD
 from canonry.storage.sql.schema import LARGE, budgets
-from canonry.storage.sql.store_errors import StoreError
-from canonry.storage.steering.pages_of_rows import (
-    LOOKED_AT,
-    InOrder,
-    PageOfRows,
-    page_of,
-    page_with,
-)
 
+LOOKED_AT = 5_000  # patterns of few URLs
 _IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
 _IS_SMALL = text(f"count < {LARGE}")
 _IS_MARKED = text("excluded > 0")
 _COLUMNS = (budgets.c.key, budgets.c.pattern, budgets.c.count, budgets.c.excluded)
+
+_NEWEST = """
+SELECT urls.url, EXISTS (
+    SELECT 1 FROM pages earlier WHERE earlier.digest = newest.digest
+    AND (earlier.fetched_at < newest.fetched_at
+        OR (earlier.fetched_at = newest.fetched_at AND earlier.url_id < newest.url_id))
+)
+FROM (SELECT url_id, status, links, size, digest, fetched_at FROM pages
+    ORDER BY fetched_at DESC, url_id DESC LIMIT {most:d}) newest
+JOIN urls ON urls.id = newest.url_id
+WHERE newest.status = {ok:d} AND newest.size > 0 AND newest.links <> {unread:d}
+"""
 
 
 class PatternRow(NamedTuple):
@@ -31,46 +38,30 @@ class PatternRow(NamedTuple):
 
 
 def patterns_in(
-    connection: Connection, *, part: str = "", after: str = "", most: int = 50, least: int = 1
-) -> PageOfRows[PatternRow]:
-    """Return a page of patterns, the most frequent first.
+    connection: Connection, *, part: str = "", most: int = 50, least: int = 1
+) -> tuple[list[PatternRow], bool]:
+    """Return the first patterns, the most frequent first, and True if there are more.
 
     No index has the patterns of few URLs: only some of these are read, and sorted.
 
     Args:
         connection: in a transaction.
-        part: only patterns that contain this text, among a limited number of patterns.
-        after: the cursor of the page before.
-        most: patterns on a page.
+        part: only patterns that contain this text.
+        most: how many.
         least: URLs of a pattern; those with fewer are left out.
-
-    Raises:
-        StoreError: for an invalid cursor.
     """
-    here = (budgets.c.count, budgets.c.key)
-    query = select(*_COLUMNS)
-    large = query.where(_IS_LARGE)
-    if after:
-        key, _, count = after.partition("|")
-        try:
-            place = (int(count), bytes.fromhex(key))
-        except ValueError:
-            raise StoreError(f"{after!r} is no place in a list of patterns") from None
-        large = large.where(tuple_(*here) < place)
-    listed = InOrder(large, here, ascending=False, make=_made, cursor_of=_cursor)
-    if part:
-        page = page_with(connection, listed, budgets.c.pattern, part, most)
-    else:
-        page = page_of(connection, listed, most)
-    if page.after or len(page.rows) == most:
-        return page
-    few = query.where(_IS_SMALL).limit(LOOKED_AT).subquery()
-    found = select(few).where(few.c.count >= least).order_by(few.c.count.desc(), few.c.pattern)
-    if part:
-        found = found.where(func.lower(few.c.pattern).contains(part.lower(), autoescape=True))
-    more = connection.execute(found.limit(most - len(page.rows)))
-    number = connection.scalar(select(func.count()).select_from(few)) or 0
-    return PageOfRows([*page.rows, *map(_made, more)], "", page.looked_at + number)
+    few = select(*_COLUMNS).where(_IS_SMALL).limit(LOOKED_AT).subquery()
+    rows: list[PatternRow] = []
+    for query, c in (
+        (select(*_COLUMNS).where(_IS_LARGE), budgets.c),
+        (select(few).where(few.c.count >= least), few.c),
+    ):
+        if part:
+            has = func.lower(c.pattern).contains(part.lower(), autoescape=True)
+            query = query.where(has)  # noqa: PLW2901 - of this list
+        found = query.order_by(c.count.desc(), c.key.desc()).limit(most + 1 - len(rows))
+        rows += map(_made, connection.execute(found))
+    return rows[:most], len(rows) > most
 
 
 def number_below(connection: Connection, least: int) -> int:
@@ -84,10 +75,6 @@ def _made(row: Sequence[Any]) -> PatternRow:
     return PatternRow(bytes(row[0]), *row[1:])
 
 
-def _cursor(one: PatternRow) -> str:
-    return f"{one.key.hex()}|{one.number}"
-
-
 def pattern_with(connection: Connection, key: bytes) -> PatternRow | None:
     """Return the pattern with a key; None if no URL with it was counted."""
     found = connection.execute(select(*_COLUMNS).where(budgets.c.key == key)).one_or_none()
@@ -98,3 +85,22 @@ def marked_patterns(connection: Connection, most: int = 1_000) -> list[PatternRo
     """Return the patterns that people have excluded, or are including again."""
     marked = select(*_COLUMNS).where(_IS_MARKED).order_by(budgets.c.key).limit(most)
     return [_made(row) for row in connection.execute(marked)]
+
+
+class NewestPage(NamedTuple):
+    """A page that was fetched lately."""
+
+    url: str
+    repeats: bool  # the body of a page that was fetched earlier, on any host
+
+
+def newest_pages(connection: Connection, most: int) -> Iterator[NewestPage]:
+    """Yield the pages that were fetched last, in no order; what is no page with a body is left out.
+
+    Args:
+        connection: in a transaction.
+        most: fetched URLs to look at.
+    """
+    question = _NEWEST.format(most=most, ok=OK, unread=UNREAD)
+    for url, repeats in connection.exec_driver_sql(question):
+        yield NewestPage(str(url), bool(repeats))

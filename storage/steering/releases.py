@@ -1,12 +1,13 @@
-"""Releases: URLs that are held, or have failed, for a reason go back to the queue."""
+"""What is held or has failed, by reason: counts, examples, and its way back to the queue."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, and_, case, select, text
 
 from canonry.storage.records import WALL
 from canonry.storage.rows.requeueing import queue_ids_again
+from canonry.storage.sql import counts
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering import walled
@@ -21,6 +22,50 @@ class Refusal(NamedTuple):
 
     state: str  # held or failed
     reason: str  # as the store has it
+
+
+class RefusedURL(NamedTuple):
+    """A URL that is held or has failed."""
+
+    url_id: int
+    url: str
+    host: str
+    depth: int
+    hops: int
+    attempts: int
+    at: float  # when it failed, or was found; seconds since 1970
+
+
+def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
+    """Return why URLs are held or have failed, and how many, the most frequent reason first."""
+    found = [
+        (Refusal(state, reason), number)
+        for state, reason, number in counts.read(connection, "urls")
+        if state in STATES
+    ]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def urls_of(
+    connection: Connection, refusal: Refusal, most: int = 50
+) -> tuple[list[RefusedURL], bool]:
+    """Return the newest URLs that are held or have failed for a reason, and True if there are more.
+
+    Args:
+        connection: in a transaction.
+        refusal: state and reason, as the store has it.
+        most: how many.
+    """
+    is_failed = and_(urls.c.state == State.FAILED, urls.c.due > 0)
+    at = case((is_failed, urls.c.due), else_=urls.c.found_at)
+    query = (
+        select(urls.c.id, urls.c.url, hosts.c.name, urls.c.depth, urls.c.hops, urls.c.attempts, at)
+        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+        .where(_HERE, urls.c.state == STATES[refusal.state], urls.c.reason == refusal.reason)
+        .order_by(urls.c.id.desc())
+    )
+    rows = [RefusedURL._make(row) for row in connection.execute(query.limit(most + 1))]
+    return rows[:most], len(rows) > most
 
 
 def release(

@@ -37,12 +37,11 @@ _pattern = click.argument("pattern", metavar="PATTERN|URL")
 _limit = click.option(
     "--limit",
     "most",
-    type=click.IntRange(1, 10_000),
+    type=click.IntRange(1),
     default=50,
     show_default=True,
     help="How many to list.",
 )
-_after = click.option("--after", metavar="CURSOR", default="", help="Go on after an earlier list.")
 
 
 @click.group(cls=DescribedGroup)
@@ -132,16 +131,13 @@ def hosts() -> None:
 @click.option("--match", "part", metavar="TEXT", default="", help="Only hosts with it in the name.")
 @click.option("--blocked", is_flag=True, help="Only blocked hosts.")
 @_limit
-@_after
 @json_option
 @with_exit_code
-def list_hosts(
-    store: str, sort: str, part: str, most: int, after: str, *, blocked: bool, as_json: bool
-) -> int:
+def list_hosts(store: str, sort: str, part: str, most: int, *, blocked: bool, as_json: bool) -> int:
     """List hosts: queue, delay and why, last error, and what is known of robots.txt."""
     with report.reading(store) as connection:
         listing = host_listing.hosts_of(
-            connection, time.time(), order=sort, part=part, blocked=blocked, after=after, most=most
+            connection, time.time(), order=sort, part=part, blocked=blocked, most=most
         )
     if as_json:
         print_json(listing)
@@ -161,8 +157,8 @@ def list_hosts(
             for host in listing.hosts
         ],
     )
-    if listing.after:
-        render.notify(f"there are more: --after '{listing.after}'")
+    if listing.has_more:
+        render.notify(f"there are more: --limit {10 * most}")
     return 0
 
 
@@ -207,13 +203,12 @@ def patterns() -> None:
 @store_option
 @click.option("--match", "part", metavar="TEXT", default="", help="Only patterns with it in them.")
 @_limit
-@_after
 @json_option
 @with_exit_code
-def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool) -> int:
+def list_patterns(store: str, part: str, most: int, *, as_json: bool) -> int:
     """List the patterns of which the most URLs were queued, with their budgets."""
     with report.reading(store) as connection:
-        listing = pattern_listing.patterns_of(connection, part=part, after=after, most=most)
+        listing = pattern_listing.patterns_of(connection, part=part, most=most)
     if as_json:
         print_json(listing)
         return 0
@@ -226,8 +221,8 @@ def list_patterns(store: str, part: str, most: int, after: str, *, as_json: bool
                 for row in listed
             ],
         )
-    if listing.after:
-        render.notify(f"there are more: --after '{listing.after}'")
+    if listing.has_more:
+        render.notify(f"there are more: --limit {10 * most}")
     return 0
 
 

@@ -18,7 +18,6 @@ from canonry.storage import StoreError
 from canonry.storage.reading import known_url
 from canonry.storage.steering.releases import Refusal
 
-_MOST_REFUSED = 1 << 53
 _EXAMPLES = 10
 _LISTED = 50
 _MOST_MEMBERS = 1_000
@@ -26,18 +25,14 @@ _LARGEST_ROW = 10**12 - 1
 
 
 def hosts(connection: Connection, asked: Asked) -> HostListing:
-    """Return a page of hosts; the query has ``sort``, ``match``, ``show`` and ``after``."""
-    try:
-        return host_listing.hosts_of(
-            connection,
-            asked.now,
-            order=asked.choice("sort", host_listing.ORDERS),
-            part=asked.text("match"),
-            blocked=asked.choice("show", ("all", "blocked")) == "blocked",
-            after=asked.text("after"),
-        )
-    except StoreError as error:
-        raise BadQuestionError(str(error)) from None
+    """Return the first hosts; the query has ``sort``, ``match`` and ``show``."""
+    return host_listing.hosts_of(
+        connection,
+        asked.now,
+        order=asked.choice("sort", host_listing.ORDERS),
+        part=asked.text("match"),
+        blocked=asked.choice("show", ("all", "blocked")) == "blocked",
+    )
 
 
 class RefusedView(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,13 +43,12 @@ class RefusedView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refused(connection: Connection, asked: Asked) -> RefusedView:
-    """Return all reasons; with ``state`` and ``reason``, a page of the URLs of that reason."""
+    """Return all reasons; with ``state`` and ``reason``, the newest URLs of that reason."""
     reason = asked.text("reason")
     if not reason:
         return RefusedView(reasons=refusal_listing.refusals_of(connection), one=None)
     wanted = Refusal(asked.choice("state", ("held", "failed")), reason)
-    before = asked.number("after", 0, _MOST_REFUSED) or None
-    return RefusedView(reasons=[], one=refusal_listing.urls_of(connection, wanted, before))
+    return RefusedView(reasons=[], one=refusal_listing.urls_of(connection, wanted))
 
 
 def merges(connection: Connection, asked: Asked) -> Merges:

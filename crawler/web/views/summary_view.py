@@ -9,7 +9,7 @@ from canonry.crawler.inquiry.rule_facts import StateCount, state_counts
 from canonry.crawler.web.panel import Asked
 from canonry.storage.learned import rule_rows
 from canonry.storage.rows import little_new, waiting
-from canonry.storage.steering import host_list, refused_list
+from canonry.storage.steering import host_list, releases
 from canonry.storage.timestamps import Moment, iso
 
 _ROWS = 5  # of each list
@@ -66,7 +66,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 def view(connection: Connection, asked: Asked) -> Overview:
     """Return what is held, which hosts need a look, and what was learned."""
-    refusals = refused_list.refusals(connection)
+    refusals = releases.refusals(connection)
     counted = {count.state: count for count in state_counts(connection)}
     return Overview(
         held=[
@@ -109,7 +109,7 @@ def _hosts(connection: Connection, now: float) -> list[HostInTrouble]:
             reason=row.error,
             is_blocked=bool(row.blocked),
         )
-        for row in host_list.hosts_in(connection, order="error", most=_ROWS).rows
+        for row in host_list.hosts_in(connection, order="error", most=_ROWS)[0]
     ]
     first: dict[str, HostInTrouble] = {}
     for one in (*waits[:_WAITING], *failed, *waits[_WAITING:]):

@@ -1,18 +1,17 @@
-"""Hosts, patterns and refused URLs in pages: each once, in order, on both databases."""
+"""Hosts, patterns and refused URLs: each once, in order, on both databases."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.databases import url_of
 from support.stores import candidate, open_store, visited
 
-from canonry.storage import State, Store, StoreError
+from canonry.storage import State, Store
 from canonry.storage.reading import report
 from canonry.storage.records import Budget, CachedRobots, Page
 from canonry.storage.rows import host_rows, leases, waiting
-from canonry.storage.steering import host_list, pattern_list, refused_list
-from canonry.storage.steering.pages_of_rows import PageOfRows
+from canonry.storage.steering import host_list, pattern_list, releases
 from canonry.storage.steering.releases import Refusal
 
 pytestmark = pytest.mark.every_database
@@ -44,33 +43,17 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def all_of(page: Callable[[str], PageOfRows[host_list.HostRow]]) -> list[str]:
-    """Return the hosts of all pages."""
-    names, after = [], ""
-    while True:
-        found = page(after)
-        assert len(found.rows) <= 2
-        names += [one.name[0] for one in found.rows]
-        after = found.after
-        if not after:
-            return names
-
-
 @pytest.mark.parametrize(
     ("order", "names"), [("queue", "cae"), ("wait", "adbec"), ("error", "da"), ("name", "abcde")]
 )
-def test_hosts_come_in_pages(store: Store, order: str, names: str) -> None:
+def test_hosts_come_in_an_order(store: Store, order: str, names: str) -> None:
     with store.transaction() as connection:
-
-        def page(after: str) -> PageOfRows[host_list.HostRow]:
-            return host_list.hosts_in(connection, order=order, after=after, most=2)
-
-        found = all_of(page)
-        assert "".join(found).startswith(names)
-        assert len(set(found)) == len(found)
-        assert len(found) == (2 if order == "error" else 5)
-        with pytest.raises(StoreError, match="no place"):
-            page("nonsense")
+        rows, has_more = host_list.hosts_in(connection, order=order, most=2)
+        assert "".join(one.name[0] for one in rows) == names[:2]
+        assert has_more == (order != "error")
+        rows, has_more = host_list.hosts_in(connection, order=order)
+        assert "".join(one.name[0] for one in rows).startswith(names)
+        assert (len(rows), has_more) == (2 if order == "error" else 5, False)
 
 
 def test_hosts_that_are_crawled_come_before_those_that_were_only_found(store: Store) -> None:
@@ -83,22 +66,20 @@ def test_hosts_that_are_crawled_come_before_those_that_were_only_found(store: St
     found = [candidate(f"http://{h}.example/", held="out-of-scope") for h in "xyz"]
     store.admit(found, 10.0)
     with store.transaction() as connection:
-        names = all_of(lambda after: host_list.hosts_in(connection, after=after, most=2))
-        assert "".join(names) == "caedb" + "gfh" + "xyz"
-        first = host_list.hosts_in(connection, most=20)
-        assert (len(first.rows), first.after) == (11, "")
-        assert {one.name[0]: one.pages for one in first.rows if one.pages} == {"g": 3, "f": 1}
-        for wrong in ("3:", "x", "0:1", "1:x|1"):
-            with pytest.raises(StoreError, match="no place"):
-                host_list.hosts_in(connection, after=wrong)
+        rows, has_more = host_list.hosts_in(connection)
+        assert "".join(one.name[0] for one in rows) == "caedb" + "gfh" + "xyz"
+        assert not has_more
+        assert {one.name[0]: one.pages for one in rows if one.pages} == {"g": 3, "f": 1}
+        rows, has_more = host_list.hosts_in(connection, most=7)
+        assert ("".join(one.name[0] for one in rows), has_more) == ("caedbgf", True)
 
 
 def test_hosts_are_found_by_a_part_of_their_name(store: Store) -> None:
     with store.transaction() as connection:
-        found = host_list.hosts_in(connection, part="D.EX")
-        assert ([one.name for one in found.rows], found.after) == (["d.example"], "")
-        assert found.looked_at == host_list.number_of(connection) == 5
-        assert host_list.hosts_in(connection, blocked=True).rows == []
+        rows, has_more = host_list.hosts_in(connection, part="D.EX")
+        assert ([one.name for one in rows], has_more) == (["d.example"], False)
+        assert host_list.number_of(connection) == 5
+        assert host_list.hosts_in(connection, blocked=True) == ([], False)
 
 
 def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -> None:
@@ -127,31 +108,28 @@ def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -
 
 def test_patterns_come_in_order_and_the_rare_ones_last(store: Store) -> None:
     with store.transaction() as connection:
-        found = pattern_list.patterns_in(connection)
-        assert [(one.pattern[0], one.number) for one in found.rows] == [
+        rows, has_more = pattern_list.patterns_in(connection)
+        assert [(one.pattern[0], one.number) for one in rows[:3]] == [
             ("c", 150),
             ("a", 3),
             ("d", 2),
-            ("b", 1),
-            ("e", 1),
         ]
-        first = pattern_list.patterns_in(connection, most=1)
-        assert [one.pattern for one in first.rows] == ["c.example"]
-        [only] = pattern_list.patterns_in(connection, part="D.").rows
+        assert {(one.pattern[0], one.number) for one in rows[3:]} == {("b", 1), ("e", 1)}
+        assert not has_more
+        rows, has_more = pattern_list.patterns_in(connection, most=1)
+        assert ([one.pattern for one in rows], has_more) == (["c.example"], True)
+        [only], _more = pattern_list.patterns_in(connection, part="D.")
         assert only == pattern_list.pattern_with(connection, only.key)
         assert pattern_list.pattern_with(connection, b"?" * 16) is None
-        with pytest.raises(StoreError, match="no place"):
-            pattern_list.patterns_in(connection, after="xyz|1")
 
 
 @pytest.mark.usefixtures("store")
-def test_refused_urls_come_in_pages(tmp_path: Path) -> None:
+def test_refused_urls_come_with_the_newest_first(tmp_path: Path) -> None:
     with report.reading(url_of(tmp_path)) as connection:
         deep, dns = Refusal("held", "too-deep"), Refusal("failed", "dns")
-        assert refused_list.refusals(connection) == [(deep, 5), (dns, 1)]
-        first = refused_list.urls_of(connection, deep, most=3)
-        rest = refused_list.urls_of(connection, deep, before=int(first.after), most=3)
-        assert [one.url[-1] for one in [*first.rows, *rest.rows]] == list("43210")
-        assert rest.after == ""
-        [failed] = refused_list.urls_of(connection, dns).rows
+        assert releases.refusals(connection) == [(deep, 5), (dns, 1)]
+        rows, has_more = releases.urls_of(connection, deep, most=3)
+        assert ([one.url[-1] for one in rows], has_more) == (list("432"), True)
+        assert len(releases.urls_of(connection, deep)[0]) == 5
+        [failed], _more = releases.urls_of(connection, dns)
         assert (failed.host, failed.at) == ("d.example", 8.0)
