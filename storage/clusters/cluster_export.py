@@ -11,9 +11,14 @@ from sqlalchemy import Connection, select
 from canonry.canon import redact
 from canonry.storage.clusters import export_log
 from canonry.storage.clusters.cluster_rows import Batch, ClusterRow, NameRules, tombstone
-from canonry.storage.clusters.clustering import Clustering, cluster
+from canonry.storage.clusters.clustering import (
+    Clustering,
+    Ids,
+    cluster,
+    no_keys,
+    read_keys,
+)
 from canonry.storage.clusters.export_log import LoggedPair, PairChanges
-from canonry.storage.clusters.known_rows import Ids, no_keys, read_keys
 from canonry.storage.clusters.one_cluster import CONTENT
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.tables.figure_tables import merges

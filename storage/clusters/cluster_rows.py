@@ -11,8 +11,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection
 
 from canonry.canon import redact
-from canonry.storage.clusters.clustering import Clustering
-from canonry.storage.clusters.known_rows import Ids
+from canonry.storage.clusters.clustering import Clustering, Ids
 from canonry.storage.clusters.one_cluster import CONTENT
 from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD

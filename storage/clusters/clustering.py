@@ -1,25 +1,31 @@
-"""Clustering: which known URLs are one resource, and which of them represents it.
+"""Clustering: the classes of all known URLs, in arrays; a page is in exactly one cluster.
 
-Every page is in exactly one cluster. A URL that leads to another belongs to the cluster at the end
-of its chain, if that end answered 200. Pages of one host with equal bodies are one cluster, too.
+A URL that leads to another belongs to the cluster of its `Equivalences`. Pages of one host with
+equal bodies are one cluster, too.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
-from canonry.storage.clusters import known_rows, merging_edges
-from canonry.storage.clusters.known_rows import Flags, Ids, stream
+from canonry.storage.clusters.equivalences import Equivalences, best_of
+from canonry.storage.clusters.merging_step import CURRENT
 from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD
 
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_BATCH = 20_000  # rows in memory at once
 _EQUAL = f"""
 SELECT pages.digest, urls.host_id, urls.id, urls.url FROM pages JOIN urls ON urls.id = pages.url_id
-WHERE pages.status = {OK} AND pages.size > 0 AND pages.links <> {UNREAD} AND pages.digest IN (
+WHERE pages.status = {OK} AND pages.size > 0 AND pages.links <> {UNREAD}
+AND urls.state IN ({", ".join(f"{state:d}" for state in CURRENT)}) AND pages.digest IN (
     SELECT digest FROM pages WHERE status = {OK} AND size > 0 GROUP BY digest HAVING count(*) > 1
 )
 ORDER BY pages.digest, urls.host_id, urls.id
@@ -27,7 +33,7 @@ ORDER BY pages.digest, urls.host_id, urls.id
 
 
 class Clustering(NamedTuple):
-    """The cluster of each URL, in arrays that are indexed by the URL's id."""
+    """The cluster of each URL, in arrays that are indexed by the URL's id; no URL has the id 0."""
 
     root: Ids  # the id of the representative
     to: Ids  # the id of the URL that this one leads to directly; 0 for the representative
@@ -42,60 +48,60 @@ class Clustering(NamedTuple):
 
 
 def cluster(connection: Connection) -> Clustering:
-    """Return the clusters of a store.
-
-    The representative of a cluster is the page at the end of its chains of redirects, canonical
-    links and rules. Of pages with equal bodies it is the one that other URLs lead to; else one
-    with https; else the one with the shortest URL; else the one that was found first.
-    """
-    urls = known_rows.read(connection)
-    edges = merging_edges.read(connection, len(urls.state))
-    alive = urls.is_alive
-    to, alias = edges.to, edges.alias
-    end = _ends(to)
-    merged = (to > 0) & (end > 0) & alive[end]
-    url_ids = np.arange(len(to))
-    root = np.where(merged, end, url_ids)
-    to, alias = np.where(merged, to, 0), np.where(merged, alias, 0)
-    led_to = np.bincount(root[merged], minlength=len(root)) > 0
-    may_join = alive & urls.has_body & (root == url_ids)
-    for url_id, one in _equal_pages(connection, may_join, led_to):
+    """Return the clusters of a store."""
+    size = (connection.exec_driver_sql("SELECT max(id) FROM urls").scalar() or 0) + 1
+    root, to, alias = np.arange(size), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    clustered = np.zeros(size, np.bool_)
+    for batch in _batches_of(connection, "SELECT url_id FROM pages"):
+        clustered[[url_id for (url_id,) in batch]] = True
+    equivalences = Equivalences(connection)
+    leading = "SELECT DISTINCT from_id FROM aliases ORDER BY from_id"
+    for batch in _batches_of(connection, leading):
+        url_ids = [url_id for (url_id,) in batch]
+        equivalences.prepare(url_ids)
+        for url_id in url_ids:
+            end, _url, steps = equivalences.representative(url_id)
+            if steps:
+                root[url_id], to[url_id], alias[url_id] = end, steps[0].to_id, steps[0].alias_id
+    led_to = np.bincount(root[to > 0], minlength=size) > 0
+    for url_id, one in _equal_pages(connection, to == 0, led_to):
         root[url_id] = to[url_id] = one
     root = root[root]
-    return Clustering(root, to, alias, (root != url_ids) | urls.is_page)
+    return Clustering(root, to, alias, clustered | (to > 0))
 
 
-def _ends(to: Ids) -> Ids:
-    """Return the end of each URL's chain; 0 for chains that lead into a circle.
-
-    Each round doubles the steps that were followed, so long chains need few rounds.
-    """
-    url_ids = np.arange(len(to))
-    end = np.where(to > 0, to, url_ids)
-    for _ in range(len(to).bit_length()):
-        further = end[end]
-        if np.array_equal(further, end):
-            break
-        end = further
-    return np.where(to[end] > 0, 0, end)  # an end that leads on is in a circle
-
-
-def _equal_pages(
-    connection: Connection, may_join: Flags, led_to: Flags
-) -> Iterator[tuple[int, int]]:
+def _equal_pages(connection: Connection, alone: Flags, led_to: Flags) -> Iterator[tuple[int, int]]:
     """Yield pages with equal bodies on one host, each with the page that represents it."""
-    usable = (row for row in stream(connection, _EQUAL) if may_join[row[2]])
+    usable = (row for row in chain.from_iterable(_batches_of(connection, _EQUAL)) if alone[row[2]])
     for _body, group in groupby(usable, key=itemgetter(0, 1)):
-        pages = [(url_id, url) for _digest, _host, url_id, url in group]
-        one = _best(pages, led_to)
-        yield from ((url_id, one) for url_id, _url in pages if url_id != one)
+        pages = {url_id: url for _digest, _host, url_id, url in group}
+        one = best_of(pages, led_to.__getitem__)
+        yield from ((url_id, one) for url_id in pages if url_id != one)
 
 
-def _best(pages: Iterable[tuple[int, str]], led_to: Flags) -> int:
-    """Return the id of the best representative of some pages with equal bodies."""
+def _batches_of(connection: Connection, question: str) -> Iterator[Sequence[Any]]:
+    """Yield the rows of a query in batches."""
+    found = connection.exec_driver_sql(question, execution_options={"yield_per": _BATCH})
+    yield from found.partitions(_BATCH)
 
-    def rank(page: tuple[int, str]) -> tuple[bool, bool, int, int]:
-        url_id, url = page
-        return not led_to[url_id], not url.startswith("https:"), len(url), url_id
 
-    return min(pages, key=rank)[0]
+def read_keys(connection: Connection, size: int) -> npt.NDArray[np.void]:
+    """Read the key of each URL into an array of 16-byte values, by the URL's id.
+
+    Args:
+        connection: to a store.
+        size: one more than the last URL's id.
+    """
+    keys_by_id = np.zeros(size, "V16")
+    for batch in _batches_of(connection, "SELECT url_id, key FROM keys"):
+        url_ids, keys = zip(*batch, strict=True)
+        place = np.array(url_ids, np.int64)
+        joined = np.frombuffer(b"".join(map(bytes, keys)), "V16")
+        inside = place < size
+        keys_by_id[place[inside]] = joined[inside]
+    return keys_by_id
+
+
+def no_keys() -> npt.NDArray[np.void]:
+    """Return an empty array, for callers that show no keys."""
+    return np.zeros(0, "V16")

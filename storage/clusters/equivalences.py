@@ -1,11 +1,11 @@
-"""Equivalences: the class of one URL, found by following its aliases through indexes.
+"""Equivalences: which known URLs are one resource, found by following their aliases.
 
 The representative of a class is the end of the chain of merging steps, and only if that answered
 200: a chain that ends elsewhere, or in a circle, merges nothing.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -34,6 +34,8 @@ _AT_ONCE = 1_000  # rows read at once to find out if a URL is a sink
 class Alias(NamedTuple):
     """One merging step: a URL, the URL that it leads to, and the evidence."""
 
+    alias_id: int
+    to_id: int
     url: str
     to: str
     kind: str  # redirect, canonical or rule
@@ -50,6 +52,24 @@ class EquivalenceClass(NamedTuple):
     steps: tuple[Alias, ...]
 
 
+def best_of(pages: Mapping[int, str], is_led_to: Callable[[int], object]) -> int:
+    """Return the id of the page that represents some with equal bodies.
+
+    It is one that other URLs lead to; else one with https; else the one with the shortest URL; else
+    the one that was found first.
+
+    Args:
+        pages: their URLs by their ids.
+        is_led_to: returns True for the ids of those that others lead to.
+    """
+
+    def rank(url_id: int) -> tuple[bool, bool, int, int]:
+        url = pages[url_id]
+        return not is_led_to(url_id), not url.startswith("https:"), len(url), url_id
+
+    return min(pages, key=rank)
+
+
 class Equivalences:
     """The classes in a store, as a connection sees it. Remembers which URLs are sinks."""
 
@@ -59,13 +79,15 @@ class Equivalences:
         self._sinks: dict[tuple[int, str], bool] = {}  # by URL id, and kind of edge
         self._ends_by_id: dict[int, EdgeEnd] = {}
         self._edges: dict[int, list[Edge]] = {}
+        self._steps: dict[int, Edge | None] = {}
 
     def prepare(self, url_ids: Collection[int]) -> None:
         """Read all that `representative` needs for some URLs, in a few queries.
 
         This drops what was read for other URLs before.
         """
-        self._ends_by_id, self._edges = {}, {}
+        self._ends_by_id, self._edges, self._steps = {}, {}, {}
+        self._sinks = {end: True for end, is_sink in self._sinks.items() if is_sink}
         new = set(url_ids)
         while new:
             self._read(new)
@@ -101,9 +123,7 @@ class Equivalences:
                 return alone
             seen.add(edge.to_id)
             there = self._of(edge.to_id)
-            steps.append(
-                Alias(here.url, there.url, edge.kind, edge.status, edge.times, edge.last_seen)
-            )
+            steps.append(Alias(edge.id, edge.to_id, here.url, there.url, *edge[2:4], *edge[5:]))
             here = there
         if not here.is_alive and not (awaited and all(step.kind == "rule" for step in steps)):
             return alone
@@ -117,8 +137,9 @@ class Equivalences:
         self._edges |= {url_id: [] for url_id in part}
         for from_id, *edge in rows_of(self._connection, _EDGES, part):
             self._edges[from_id].append(Edge._make(edge))
-        for url_id in part:
-            self._edges[url_id].sort(key=latest_first)
+        for edges in map(self._edges.__getitem__, part):
+            if len(edges) > 1:
+                edges.sort(key=latest_first)
 
     def _of(self, url_id: int) -> EdgeEnd:
         """Return a URL with its page's data."""
@@ -128,8 +149,10 @@ class Equivalences:
 
     def _merging(self, here: EdgeEnd) -> Edge | None:
         """Return the edge that merges a URL into another, if there is one."""
-        edges = ((edge, self._of(edge.to_id)) for edge in self._edges[here.id])
-        return merging_step(here, edges, self._is_sink)
+        if here.id not in self._steps:
+            edges = ((edge, self._of(edge.to_id)) for edge in self._edges[here.id])
+            self._steps[here.id] = merging_step(here, edges, self._is_sink)
+        return self._steps[here.id]
 
     def _is_sink(self, url_id: int, kind: str) -> bool:
         """Return True if many unlike URLs lead to one, by edges of a kind."""

@@ -6,7 +6,7 @@ A learned rule merges the URLs that it held. Neither a redirect nor a canonical 
 sink: a page to which many unlike pages lead, such as a login page, or the home page for deleted
 pages.
 
-`Equivalences` reads the steps of one URL, `merging_edges` those of all URLs of a store.
+`Equivalences` follows the steps.
 """
 
 import re
@@ -57,12 +57,10 @@ class Edge(NamedTuple):
 
 
 EDGE_COLUMNS = ("id", "to_id", "kind", "status", "located", "count", "last_seen")  # of `Edge`
-# Of the edges of one URL, the one that was seen last comes first.
-LATEST_FIRST = "last_seen DESC, aliases.id DESC"
 
 
 def latest_first(edge: Edge) -> tuple[float, int]:
-    """Return the sort key for the order of `LATEST_FIRST`."""
+    """Return the sort key of the edges of one URL: the one that was seen last comes first."""
     return -edge.last_seen, -edge.id
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from canonry.storage.clusters.equivalences import Equivalences
+from canonry.storage.clusters.equivalences import Equivalences, best_of
 from canonry.storage.clusters.merging_step import CURRENT
 from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD
@@ -76,7 +76,7 @@ def cluster_of(connection: Connection, url_id: int, most: int) -> OneCluster:
         has_more |= is_cut
         if len(members) > most:
             break
-    root = _best(ends, led_to)
+    root = best_of(ends, led_to.__contains__)
     equal = [
         FoundMember(end_id, url, CONTENT, 0, ends[root], 0.0)
         for end_id, url in sorted(ends.items())
@@ -84,16 +84,6 @@ def cluster_of(connection: Connection, url_id: int, most: int) -> OneCluster:
     ]
     every = [*equal, *members]
     return OneCluster(root, ends[root], every[:most], has_more or len(every) > most)
-
-
-def _best(pages: dict[int, str], led_to: set[int]) -> int:
-    """Return the representative of pages with equal bodies, by the rank of `clustering`."""
-
-    def rank(url_id: int) -> tuple[bool, bool, int, int]:
-        url = pages[url_id]
-        return url_id not in led_to, not url.startswith("https:"), len(url), url_id
-
-    return min(pages, key=rank)
 
 
 def _equal_pages(connection: Connection, url_id: int, most: int) -> dict[int, str]:
