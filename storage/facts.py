@@ -6,7 +6,7 @@ import uuid
 from sqlalchemy import Connection, delete, insert, inspect, select
 
 from canonry.canon.policies import released, versioned_name
-from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql.bulk import put
 from canonry.storage.sql.database_faults import explaining
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.prepared import Prepared
@@ -90,10 +90,7 @@ def check_unchanged(connection: Connection, policy: str, store_id: str) -> None:
 
 def put_fact(connection: Connection, name: str, value: str) -> None:
     """Write a fact that changes, such as a setting of a frontier."""
-    new = upsert(connection.dialect.name, meta).values(name=name, value=value)
-    connection.execute(
-        new.on_conflict_do_update(index_elements=["name"], set_={"value": new.excluded.value})
-    )
+    put(connection, meta, [{"name": name, "value": value}])
 
 
 def drop_fact(connection: Connection, name: str) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql.bulk import put
 from canonry.storage.sql.schema import State
 from canonry.storage.sql.tables.figure_tables import merges, samples
 
@@ -121,9 +121,7 @@ class StoreSampler:
         if not always and newest is not None and 0 <= at - newest < FINEST:
             self._last = newest  # another process wrote it
             return
-        new = upsert(connection.dialect.name, samples).values(now(connection, at)._asdict())
-        again = {name: new.excluded[name] for name in StoreSample._fields if name != "at"}
-        connection.execute(new.on_conflict_do_update(index_elements=["at"], set_=again))
+        put(connection, samples, [now(connection, at)._asdict()])
         self._writes += 1
         if self._writes % _WRITES == 0:
             _remove(connection, superfluous(_times(connection), at))

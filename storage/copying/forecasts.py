@@ -8,7 +8,7 @@ from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, func, s
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.storage.copying.row_rewriting import GIVEN, Policies, fill, index, new_keys, targets_of
 from canonry.storage.rows.urls import spellings
-from canonry.storage.sql.bulk import rows_of, upsert
+from canonry.storage.sql.bulk import put, rows_of
 from canonry.storage.sql.schema import aliases, urls
 from canonry.storage.sql.tables.figure_tables import merges
 from canonry.storage.sql.tables.table_parts import RowId
@@ -95,7 +95,6 @@ def _split(
     _targets.create(work)
     query = select(aliases.c.id, aliases.c.located).where(aliases.c.kind.in_(GIVEN))
     query = query.order_by(aliases.c.id).limit(_BATCH)
-    new = upsert(work.dialect.name, _targets).on_conflict_do_nothing()
     after = 0
     while rows := source.execute(query.where(aliases.c.id > after)).all():
         after = rows[-1].id
@@ -106,8 +105,7 @@ def _split(
             for row, key in zip(rows, keys, strict=True)
             if key is not None and key not in known
         ]
-        if unknown:
-            work.execute(new, unknown)
+        put(work, _targets, unknown, change=())
     number = work.scalar(select(func.count()).select_from(_targets)) or 0
     some = list(work.scalars(select(_targets.c.alias_id).limit(most)))
     examples = select(aliases.c.located, aliases.c.to_id, aliases.c.kind)

@@ -5,7 +5,6 @@ over, and not before one of its URLs is due. `wake` brings it forward.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -23,7 +22,7 @@ from sqlalchemy import (
 
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, upsert
+from canonry.storage.sql.bulk import change_rows, insert_rows, put, rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import DIALECTS, State, hosts, queue_order, url_rows, urls
 from canonry.storage.sql.tables.guest_tables import queues, schedule
@@ -151,7 +150,7 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
             until = now + wish.seconds
             _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])
             found += [HandedOut(url, name, bytes(kept or b"")) for _id, url, kept in rows]
-            _handing(connection.dialect.name).run(connection, {"host_id": host_id, "now": now})
+            put_queue(connection, host_id, handed_at=now)
             ready_at = now + (delay if own_delay is None else own_delay)
             given += 1
         elif out >= wish.per_queue:  # an outcome wakes the queue before they are back
@@ -172,27 +171,10 @@ def _ready(connection: Connection, wish: Wish, now: float) -> list[tuple[int, st
     return [(host_id, name, own_delay) for host_id, name, own_delay in rows]
 
 
-@cache
-def _handing(dialect: str) -> Prepared:
-    """Return the statement that writes when a queue gave URLs last."""
-    row = {
-        "host_id": _queue_id,
-        "handed_at": bindparam("now"),
-        "blocked_until": literal_column("0.0"),
-    }
-    new = upsert(dialect, queues).inline().values(row)
-    return Prepared(
-        new.on_conflict_do_update(
-            index_elements=["host_id"], set_={"handed_at": new.excluded.handed_at}
-        )
-    )
-
-
 def put_queue(connection: Connection, host_id: int, **changed: float | None) -> None:
     """Write some columns of a queue's row."""
     row = {"host_id": host_id, "handed_at": 0.0, "blocked_until": 0.0, **changed}
-    new = upsert(connection.dialect.name, queues).values(row)
-    connection.execute(new.on_conflict_do_update(index_elements=["host_id"], set_=changed))
+    put(connection, queues, [row], change=changed)
 
 
 def _queue_again(connection: Connection, now: float, delay: float) -> None:
@@ -213,7 +195,7 @@ def _queue_again(connection: Connection, now: float, delay: float) -> None:
 def put_again(connection: Connection, times: Mapping[int, int | None]) -> None:
     """Write when URLs are to be fetched again, in seconds since 1970; None: never."""
     rows = [{"url_id": url_id, "metadata": b"", "again_at": at} for url_id, at in times.items()]
-    _putting(connection.dialect.name, "again_at").run_many(connection, rows)
+    put(connection, schedule, rows, change=("again_at",))
 
 
 def put_metadata(connection: Connection, metadata: Mapping[int, bytes]) -> None:
@@ -221,16 +203,7 @@ def put_metadata(connection: Connection, metadata: Mapping[int, bytes]) -> None:
     rows = [
         {"url_id": url_id, "metadata": kept, "again_at": None} for url_id, kept in metadata.items()
     ]
-    _putting(connection.dialect.name, "metadata").run_many(connection, rows)
-
-
-@cache
-def _putting(dialect: str, name: str) -> Prepared:
-    """Return the statement that inserts or changes a column of the schedule."""
-    row: dict[str, BindParameter[object]] = {c.name: bindparam(c.name) for c in schedule.c}
-    new = upsert(dialect, schedule).inline().values(row)
-    set_ = {name: new.excluded[name]}
-    return Prepared(new.on_conflict_do_update(index_elements=["url_id"], set_=set_))
+    put(connection, schedule, rows, change=("metadata",))
 
 
 def add_metadata(connection: Connection, rows: Sequence[tuple[int, bytes]]) -> None:

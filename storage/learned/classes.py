@@ -6,10 +6,9 @@ rule turns out to be wrong: what it held goes back to the queue.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple, Protocol
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 
 from canonry.canon.pipeline import Rewritten
 from canonry.storage.http_status import FIRST_ERROR, OK
@@ -18,8 +17,7 @@ from canonry.storage.learned.rule_rows import add_spared
 from canonry.storage.records import ALIAS, ORDINARY, UNREAD, Candidate
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import change_rows, chunks, insert_rows, rows_of, upsert
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.bulk import change_rows, chunks, insert_rows, put, rows_of
 from canonry.storage.sql.schema import State, aliases, classes, hosts, url_rows
 from canonry.storage.sql.transitions import QUEUED, Transition
 
@@ -162,16 +160,7 @@ def represent(connection: Connection, by_key: Mapping[bytes, tuple[int, int]]) -
         {"key": key, "url_id": url_id, "host_id": host_id}
         for key, (url_id, host_id) in sorted(by_key.items())
     ]
-    _represent(connection.dialect.name).run_many(connection, rows)
-
-
-@cache
-def _represent(dialect: str) -> Prepared:
-    """Return the statement for `represent`."""
-    new = upsert(dialect, classes).inline()
-    new = new.values({column.name: bindparam(column.name) for column in classes.c})
-    later = {"url_id": new.excluded.url_id, "host_id": new.excluded.host_id}
-    return Prepared(new.on_conflict_do_update(index_elements=["key"], set_=later))
+    put(connection, classes, rows)
 
 
 class AliveURL(NamedTuple):

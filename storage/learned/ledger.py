@@ -6,16 +6,14 @@ be compared again; if they are missing, such a page is requested once more.
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from canonry.canon import redact
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.learned.tracked_rule import SAMPLES, URLPair
-from canonry.storage.sql.bulk import chunks, rows_of, upsert
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.bulk import chunks, put, rows_of
 from canonry.storage.sql.schema import (
     State,
     aliases,
@@ -72,24 +70,7 @@ class PastHop(NamedTuple):
     target: str
 
 
-_PAIR_KEY = ("rule_id", "pair")
 _URLS = ("first", "second", "class_url")
-_ANSWER_KEY = ("url_id", "number")
-
-
-@cache
-def _put_pairs(dialect: str) -> Prepared:
-    new = upsert(dialect, pairs).inline()
-    new = new.values({column.name: bindparam(column.name) for column in pairs.c})
-    later = {name: new.excluded[name] for name in ("class_url", "verdict", "source", "answers")}
-    return Prepared(new.on_conflict_do_update(index_elements=_PAIR_KEY, set_=later))
-
-
-@cache
-def _put_answers(dialect: str) -> Prepared:
-    new = upsert(dialect, answers).inline()
-    new = new.values({column.name: bindparam(column.name) for column in answers.c})
-    return Prepared(new.on_conflict_do_nothing(index_elements=_ANSWER_KEY))
 
 
 def put_pairs(connection: Connection, given: Iterable[StoredPair]) -> None:
@@ -100,8 +81,7 @@ def put_pairs(connection: Connection, given: Iterable[StoredPair]) -> None:
     for row in rows:
         both = f"{row['first']}\n{row['second']}".encode()
         row["pair"] = hashlib.blake2b(both, digest_size=16).digest()
-    if rows:
-        _put_pairs(connection.dialect.name).run_many(connection, rows)
+    put(connection, pairs, rows, change=("class_url", "verdict", "source", "answers"))
 
 
 def pairs_of(connection: Connection, rule_ids: Collection[str]) -> Iterator[StoredPair]:
@@ -143,8 +123,9 @@ def put_answers(
     rows = [dict(zip(names, answer, strict=True)) for answer in given]
     ids = list({row["url_id"] for row in rows})
     host_ids = dict(rows_of(connection, "SELECT id, host_id FROM url_rows WHERE id", ids))
-    if rows := [row | {"host_id": host_ids[row["url_id"]]} for row in rows]:
-        _put_answers(connection.dialect.name).run_many(connection, rows)
+    put(
+        connection, answers, [row | {"host_id": host_ids[row["url_id"]]} for row in rows], change=()
+    )
 
 
 def forget_answers(connection: Connection, url_ids: Collection[int]) -> None:

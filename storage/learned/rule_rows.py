@@ -1,7 +1,7 @@
 """Rows of learned rules: the one place where rules are encoded for the store and decoded."""
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,8 +20,9 @@ from sqlalchemy import (
 from canonry.canon.learned import FAMILIES, Rewrite, to_fields
 from canonry.storage.learned import ledger
 from canonry.storage.learned.tracked_rule import TrackedRule
-from canonry.storage.sql.bulk import chunks, upsert
-from canonry.storage.sql.prepared import Prepared, execute
+from canonry.storage.sql import bulk
+from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import meta, rules
 from canonry.storage.sql.stored_json import damaged, stored_json
 
@@ -40,10 +41,6 @@ _COLUMNS = ("id", "host", "lesson", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 # Built once: building a statement takes longer than running it.
 _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # run per transaction
-_ADVANCE = (
-    "INSERT INTO meta (name, value) VALUES ('rules', '{:d}') "
-    "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-)
 _SET_SPARED = Prepared(
     update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
 )
@@ -101,7 +98,7 @@ def generation(connection: Connection) -> int:
 def advance(connection: Connection) -> int:
     """Record that the set of active rules has changed; return its new number."""
     now = generation(connection) + 1
-    execute(connection, _ADVANCE.format(now))
+    bulk.put(connection, meta, [{"name": "rules", "value": str(now)}])
     return now
 
 
@@ -189,16 +186,7 @@ def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
     """Save rules, without their pairs; a known rule keeps its stored ``spared``."""
     rows = [_encode(rule) for rule in given]
-    if rows:
-        _put(connection.dialect.name).run_many(connection, rows)
-
-
-@cache
-def _put(dialect: str) -> Prepared:
-    """Return the statement that saves a rule."""
-    new = upsert(dialect, rules).inline().values({name: bindparam(name) for name in _COLUMNS})
-    later = {name: new.excluded[name] for name in _COLUMNS if name not in {"id", "spared"}}
-    return Prepared(new.on_conflict_do_update(index_elements=["id"], set_=later))
+    bulk.put(connection, rules, rows, change={*_COLUMNS} - {"id", "spared"})
 
 
 def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:

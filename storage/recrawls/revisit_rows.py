@@ -4,13 +4,11 @@ Only pages that a crawl with ``--recrawl`` has fetched have a row.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Table,
     and_,
     bindparam,
     exists,
@@ -23,7 +21,8 @@ from sqlalchemy import (
 from canonry.storage.records import QUESTION
 from canonry.storage.rows import requeueing
 from canonry.storage.rows.urls import promote
-from canonry.storage.sql.bulk import chunks, rows_of, upsert
+from canonry.storage.sql import bulk
+from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.tables.recrawl_tables import revisit_hosts, revisits
@@ -81,23 +80,12 @@ def read_hosts(connection: Connection, host_ids: Iterable[int]) -> dict[int, Rev
 
 def put(connection: Connection, rows: Iterable[Revisited]) -> None:
     """Write rows of pages in place of earlier ones."""
-    values = [row._asdict() for row in rows]
-    _putting(connection.dialect.name, revisits).run_many(connection, values)
+    bulk.put(connection, revisits, [row._asdict() for row in rows])
 
 
 def put_hosts(connection: Connection, rows: Iterable[RevisitedHost]) -> None:
     """Write rows of hosts in place of earlier ones."""
-    values = [row._asdict() for row in rows]
-    _putting(connection.dialect.name, revisit_hosts).run_many(connection, values)
-
-
-@cache
-def _putting(dialect: str, table: Table) -> Prepared:
-    """Return the statement that writes rows of a table."""
-    new = upsert(dialect, table).inline().values({c.name: bindparam(c.name) for c in table.c})
-    [key] = table.primary_key
-    later = {c.name: new.excluded[c.name] for c in table.c if c is not key}
-    return Prepared(new.on_conflict_do_update(index_elements=[key.name], set_=later))
+    bulk.put(connection, revisit_hosts, [row._asdict() for row in rows])
 
 
 def put_dates(connection: Connection, dates: Mapping[int, float]) -> None:

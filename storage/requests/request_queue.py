@@ -22,7 +22,8 @@ from sqlalchemy import (
 )
 
 from canonry.storage.seen.key_rows import url_ids_of_keys
-from canonry.storage.sql.bulk import chunks, upsert
+from canonry.storage.sql import bulk
+from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
 from canonry.storage.sql.tables.guest_tables import (
@@ -213,10 +214,7 @@ def forget(connection: Connection, finished: Sequence[DoneRequest]) -> None:
 
 def remember(connection: Connection, values: Sequence[bytes]) -> int:
     """Claim fingerprints for good, without queueing anything; return how many were new."""
-    if not values:
-        return 0
-    new = upsert(connection.dialect.name, fingerprints).on_conflict_do_nothing()
-    return sum(connection.execute(new, {"value": value}).rowcount for value in values)
+    return bulk.put(connection, fingerprints, [{"value": value} for value in values])
 
 
 def drop(connection: Connection, request_ids: Iterable[int]) -> None:
@@ -317,8 +315,7 @@ def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
 
 def beat(connection: Connection, name: str, now: float) -> None:
     """Write that a worker is alive."""
-    new = upsert(connection.dialect.name, request_workers).values(name=name, seen_at=now)
-    connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"seen_at": now}))
+    bulk.put(connection, request_workers, [{"name": name, "seen_at": now}])
 
 
 def silent(connection: Connection, names: Sequence[str], since: float) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection, and_, bindparam, delete, exists, select, update
 
-from canonry.storage.sql.bulk import chunks, rows_of, upsert
+from canonry.storage.sql.bulk import chunks, put, rows_of
 from canonry.storage.sql.schema import addresses, hosts
 
 _OWNERS = "SELECT address, owner FROM addresses WHERE address"
@@ -24,10 +24,8 @@ def claim(
         wanted: the addresses.
         now: seconds since 1970.
     """
-    new = upsert(connection.dialect.name, addresses).on_conflict_do_nothing()
     rows = [{"address": address, "owner": worker} for address in sorted(wanted)]
-    if rows:
-        connection.execute(new, rows)
+    put(connection, addresses, rows, change=())
     owners = dict(rows_of(connection, _OWNERS, list(wanted)))
     dead = [
         owner for owner in set(owners.values()) - {worker} if not _is_alive(connection, owner, now)

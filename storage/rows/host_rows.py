@@ -6,7 +6,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import leases
-from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql.bulk import put
 from canonry.storage.sql.schema import hosts, meta, robots
 
 _PREFIX = "wants hosts: "
@@ -24,10 +24,7 @@ def want(connection: Connection, worker: str, now: float) -> None:
         worker: the one that has none.
         now: seconds since 1970.
     """
-    new = upsert(connection.dialect.name, meta).values(name=_PREFIX + worker, value=str(now))
-    connection.execute(
-        new.on_conflict_do_update(index_elements=["name"], set_={"value": new.excluded.value})
-    )
+    put(connection, meta, [{"name": _PREFIX + worker, "value": str(now)}])
 
 
 def wanting(connection: Connection, worker: str, now: float) -> list[str]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, select
 
-from canonry.storage.sql.bulk import upsert
+from canonry.storage.sql import bulk
 from canonry.storage.sql.tables.figure_tables import little_new
 
 _MOST = 1_000  # hosts; of further ones nothing is kept
@@ -23,10 +23,8 @@ class LittleNew(NamedTuple):
 def put(connection: Connection, found: LittleNew, now: float) -> None:
     """Keep what was found of a host; ``now`` is seconds since 1970."""
     number = connection.scalar(select(func.count()).select_from(little_new)) or 0
-    row = {**found._asdict(), "at": now}
     if number < _MOST:
-        new = upsert(connection.dialect.name, little_new).values(row)
-        connection.execute(new.on_conflict_do_update(index_elements=["host"], set_=row))
+        bulk.put(connection, little_new, [{**found._asdict(), "at": now}])
 
 
 def remove(connection: Connection, host: str) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, update
 from canonry.storage.http_status import OK
 from canonry.storage.records import Hop, Page
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import add_counts, change_rows, rows_of, upsert
+from canonry.storage.sql.bulk import change_rows, put, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import aliases, pages
 from canonry.storage.sql.tables.figure_tables import merges, refusals
@@ -46,7 +46,7 @@ def put_pages(
     changes.subtract(_delete(connection, list(latest)))
     bodies = [p.digest for p in latest.values() if p.status == OK and p.size]
     changes[counts.REPEATED] += _repeated(connection, bodies)
-    _putting(connection.dialect.name).run_many(connection, rows)
+    put(connection, pages, rows)
     counts.add(connection, changes)
 
 
@@ -80,14 +80,6 @@ def remove(connection: Connection, url_ids: Sequence[int]) -> None:
 def confirm(connection: Connection, url_ids: Sequence[int], now: float) -> None:
     """Record that pages are unchanged as of now."""
     _CONFIRM.run_many(connection, [{"page": url_id, "now": now} for url_id in url_ids])
-
-
-@cache
-def _putting(dialect: str) -> Prepared:
-    """Return the statement that writes pages."""
-    new = upsert(dialect, pages).inline().values({c.name: bindparam(c.name) for c in pages.c})
-    later = {c.name: new.excluded[c.name] for c in pages.c if c.name != "url_id"}
-    return Prepared(new.on_conflict_do_update(index_elements=["url_id"], set_=later))
 
 
 def put_aliases(
@@ -154,7 +146,7 @@ def put_merges(connection: Connection, tally: Tally) -> None:
         {"rules": rules, "count": count, "spelling": spelling, "same_as": same_as}
         for rules, count, (spelling, same_as) in tally.rows()
     ]
-    add_counts(connection, merges, rows)
+    put(connection, merges, rows, change=(), add=("count",))
 
 
 def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
@@ -163,7 +155,7 @@ def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
         {"rules": rules, "count": count, "spelling": "", "same_as": ""}
         for rules, count in more.items()
     ]
-    add_counts(connection, merges, rows)
+    put(connection, merges, rows, change=(), add=("count",))
 
 
 def put_refusals(connection: Connection, tally: Tally) -> None:
@@ -172,4 +164,4 @@ def put_refusals(connection: Connection, tally: Tally) -> None:
         {"reason": reason, "count": count, "sample": link}
         for reason, count, (link,) in tally.rows()
     ]
-    add_counts(connection, refusals, rows)
+    put(connection, refusals, rows, change=(), add=("count",))

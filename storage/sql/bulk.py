@@ -1,11 +1,11 @@
 """Bulk statements: many rows inserted, looked up or added to at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Table, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError, OperationalError
 
@@ -191,16 +191,46 @@ def upsert(dialect: str, table: Table) -> Upsert:
     return postgresql.insert(table)
 
 
-def add_counts(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; for those that exist, add to their column ``count`` and change nothing else."""
-    if rows:
-        _adding(connection.dialect.name, table, tuple(rows[0])).run_many(connection, rows)
+def put(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    change: Collection[str] | None = None,
+    add: Collection[str] = (),
+) -> int:
+    """Insert rows; a row that is there already is changed. Return how many were written.
+
+    Args:
+        connection: in a writing transaction.
+        table: the table; its primary key tells rows apart.
+        rows: with the same columns each.
+        change: the columns that get their new values; None: all that are given. If there are none,
+            the row that is there stays.
+        add: columns to which the numbers are added.
+    """
+    if not rows:
+        return 0
+    how = None if change is None else frozenset(change)
+    one = _putting(connection.dialect.name, table, tuple(rows[0]), how, frozenset(add))
+    return one.run_many(connection, rows)
 
 
 @cache
-def _adding(dialect: str, table: Table, columns: tuple[str, ...]) -> Prepared:
-    """Return the statement for `add_counts`."""
+def _putting(
+    dialect: str,
+    table: Table,
+    columns: tuple[str, ...],
+    change: frozenset[str] | None,
+    add: frozenset[str],
+) -> Prepared:
+    """Return the statement for `put`."""
     new = upsert(dialect, table).inline().values({name: bindparam(name) for name in columns})
-    more = {"count": table.c.count + new.excluded.count}
-    keys = list(table.primary_key.columns)
-    return Prepared(new.on_conflict_do_update(index_elements=keys, set_=more))
+    keys = [column.name for column in table.primary_key]
+    changed = set(columns).difference(keys, add) if change is None else change
+    values: dict[str, ColumnElement[Any]]
+    values = {name: new.excluded[name] for name in columns if name in changed}
+    values |= {name: table.c[name] + new.excluded[name] for name in sorted(add)}
+    if not values:
+        return Prepared(new.on_conflict_do_nothing())
+    return Prepared(new.on_conflict_do_update(index_elements=keys, set_=values))

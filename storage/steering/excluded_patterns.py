@@ -13,7 +13,7 @@ from canonry.storage.records import PATTERN_EXCLUDED
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import next_id, upsert
+from canonry.storage.sql.bulk import next_id, put
 from canonry.storage.sql.schema import State, budgets, hosts, queue_order, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.steering.short_steps import STEP, ShortSteps
@@ -206,5 +206,4 @@ def _mark_of(connection: Connection, pattern: URLPattern) -> int:
 def _mark(connection: Connection, pattern: URLPattern, mark: int) -> None:
     """Mark a pattern; one that was never counted gets a row."""
     row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": mark}
-    new = upsert(connection.dialect.name, budgets).values(**row)
-    connection.execute(new.on_conflict_do_update(index_elements=["key"], set_={"excluded": mark}))
+    put(connection, budgets, [row], change=("excluded",))

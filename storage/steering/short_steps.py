@@ -9,7 +9,7 @@ from typing import Self
 from sqlalchemy import Connection, select
 
 from canonry.storage.facts import check_schema, read_facts
-from canonry.storage.sql.bulk import rows_of, upsert
+from canonry.storage.sql.bulk import put, rows_of
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.schema import meta
@@ -89,8 +89,7 @@ def generation(connection: Connection) -> int:
 def advance(connection: Connection) -> None:
     """Record that the queue was changed, in the transaction that changes it."""
     now = str(generation(connection) + 1)
-    new = upsert(connection.dialect.name, meta).values(name=_NAME, value=now)
-    connection.execute(new.on_conflict_do_update(index_elements=["name"], set_={"value": now}))
+    put(connection, meta, [{"name": _NAME, "value": now}])
 
 
 def withdrawn(connection: Connection, url_ids: Collection[int]) -> set[int]:
