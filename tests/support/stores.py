@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, inspect, select
 from support.databases import url_of
 
 import canonry
@@ -25,6 +25,7 @@ from canonry.storage import (
     Store,
 )
 from canonry.storage.rows import leases as rows
+from canonry.storage.sql.schema import metadata, url_rows
 
 MAKE = canonry.Canonicalizer("web")
 
@@ -154,3 +155,30 @@ def assert_counts_are_right(connection: Connection) -> None:
         "FROM keys LEFT JOIN urls ON urls.id = url_id"
     )
     assert len(set(connection.exec_driver_sql(whole).one())) == 1, "each key has a URL of its own"
+
+
+def faults_of(connection: Connection) -> list[str]:
+    """Return what is wrong with a store's rows: ids of URLs that are not there, missing indexes."""
+    found = []
+    inspector = inspect(connection)
+    for table in metadata.sorted_tables:
+        if not table.primary_key:
+            continue
+        for column in table.columns:
+            names_url = any(key.column.table is url_rows for key in column.foreign_keys)
+            if column.info.get("url") or names_url:
+                there = select(url_rows.c.id).where(url_rows.c.id == column)
+                if table is url_rows:
+                    other = url_rows.alias("other")
+                    there = select(other.c.id).where(other.c.id == column)
+                lost = select(func.count()).where(column.is_not(None), ~there.exists())
+                if number := connection.scalar(lost):
+                    found.append(f"{table.name}.{column.name}: {number} ids of no URL")
+        known = {index["name"] for index in inspector.get_indexes(table.name)}
+        mine = {
+            str(index.name)
+            for index in table.indexes
+            if index._ddl_if is None or index._ddl_if.dialect == connection.dialect.name  # noqa: SLF001
+        }
+        found += [f"{table.name}: no index {name}" for name in sorted(mine - known)]
+    return found
