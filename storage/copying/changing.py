@@ -10,28 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from sqlalchemy import Connection
-
-from canonry.canon import Canonicalizer
 from canonry.storage.copying import publishing
 from canonry.storage.copying.copying import copy
 from canonry.storage.copying.forecasts import Forecast, foresee
-from canonry.storage.copying.row_rewriting import Policies, Rewriting, Target
+from canonry.storage.copying.row_rewriting import NewPolicy, Rewriting
 from canonry.storage.facts import read_facts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.store_errors import StoreError
-
-
-class NewPolicy(NamedTuple):
-    """The policies of a change, and what the crawler contributes to it."""
-
-    new: Canonicalizer
-    old: Canonicalizer | None  # None: its file is not known
-    read: Callable[[str], Target]  # what to request for a target that becomes a URL of its own
-    merging_rules: Callable[[str, str], str]  # the rules that merge two spellings
-    check: Callable[[Connection], None]  # raises if a crawl uses the store
-    learned: Callable[[Connection], None]  # applies learned rules to the new keys
 
 
 class Changed(NamedTuple):
@@ -58,7 +44,6 @@ def change(
         StoreError: if a crawl uses the store, or the database fails.
     """
     engine = open_engine(url, create=False)
-    policies = Policies(plan.new, plan.old)
     try:
         with (
             explaining(engine, "nothing is lost: the same command goes on from here"),
@@ -68,9 +53,7 @@ def change(
             with connection.begin():
                 plan.check(connection)
                 notify(publishing.room(connection))
-                rewriting = Rewriting(
-                    connection, policies, plan.read, plan.merging_rules, plan.learned
-                )
+                rewriting = Rewriting(connection, plan)
                 new = publishing.place_beside(connection)
                 try:
                     copied = copy(connection, new, advance, notify, rewriting)
@@ -110,5 +93,4 @@ def forecast(
             with naming(engine):
                 if read_facts(source)["policy"] == plan.new.policy.label:
                     raise StoreError(f"its policy is {plan.new.policy.versioned_name} already")
-            policies = Policies(plan.new, plan.old)
-            return foresee(source, keys, policies, plan.merging_rules, advance, examples)
+            return foresee(source, keys, plan, advance, examples)

@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, Connection, LargeBinary, MetaData, Table, func, select
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
-from canonry.storage.copying.row_rewriting import GIVEN, Policies, fill, index, new_keys, targets_of
+from canonry.storage.copying.row_rewriting import (
+    GIVEN,
+    NewPolicy,
+    fill,
+    index,
+    new_keys,
+    targets_of,
+)
 from canonry.storage.rows.urls import spellings
 from canonry.storage.sql.bulk import put, rows_of
 from canonry.storage.sql.schema import aliases, urls
@@ -54,8 +61,7 @@ class Forecast(NamedTuple):
 def foresee(
     source: Connection,
     work: Connection,
-    policies: Policies,
-    merging_rules: Callable[[str, str], str],
+    plan: NewPolicy,
     advance: Callable[[int, int], None],
     most: int,
 ) -> Forecast:
@@ -64,25 +70,24 @@ def foresee(
     Args:
         source: to the store.
         work: to an empty database, for the new keys.
-        policies: the old one and the new one.
-        merging_rules: names the rules that merge two spellings under the new one.
+        plan: the change.
         advance: called with numbers of URLs: done since the last call, and in all.
         most: examples of each kind.
     """
     number = source.scalar(select(func.count()).select_from(urls)) or 0
     new_keys.create(work)
-    while done := fill(source, work, policies):
+    while done := fill(source, work, plan):
         advance(done, number)
     index(work)
     distinct = work.scalar(select(func.count(new_keys.c.key.distinct()))) or 0
-    split, split_examples = _split(source, work, policies.new, most)
-    apart, apart_examples = _apart(source, policies.new, most)
+    split, split_examples = _split(source, work, plan.new, most)
+    apart, apart_examples = _apart(source, plan.new, most)
     return Forecast(
         urls=number,
         merged=number - distinct,
         split=split,
         apart=apart,
-        merged_examples=_merged_examples(source, work, merging_rules, most),
+        merged_examples=_merged_examples(source, work, plan.merging_rules, most),
         split_examples=split_examples,
         apart_examples=apart_examples,
     )

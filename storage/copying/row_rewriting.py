@@ -92,11 +92,15 @@ class Target(NamedTuple):
     held: str | None  # the reason, if no crawl may fetch it
 
 
-class Policies(NamedTuple):
-    """The policies of a change, each as its canonicalizer."""
+class NewPolicy(NamedTuple):
+    """The policies of a change, and what the crawler contributes to it."""
 
     new: Canonicalizer
     old: Canonicalizer | None  # None: its file is not known
+    read: Callable[[str], Target]  # what to request for a target that becomes a URL of its own
+    merging_rules: Callable[[str, str], str]  # the rules that merge two spellings
+    check: Callable[[Connection], None]  # raises if a crawl uses the store
+    learned: Callable[[Connection], None]  # applies learned rules to the new keys
 
 
 class Rewriting:
@@ -108,29 +112,11 @@ class Rewriting:
             many targets of aliases became URLs of their own.
     """
 
-    def __init__(
-        self,
-        reading: Connection,
-        policies: Policies,
-        read: Callable[[str], Target],
-        merging_rules: Callable[[str, str], str],
-        learned: Callable[[Connection], None],
-    ) -> None:
-        """Bind what a change needs.
-
-        Args:
-            reading: to the store.
-            policies: the old one and the new one.
-            read: from the text of a target to what to request for it.
-            merging_rules: the rules that merge two spellings.
-            learned: applies learned rules to the new keys.
-        """
+    def __init__(self, reading: Connection, plan: NewPolicy) -> None:
+        """Bind the store, which is only read, and the change."""
         self._reading = reading
-        self._policies = policies
-        self._read = read
-        self._merging_rules = merging_rules
-        self._learned = learned
-        policy = policies.new.policy
+        self._plan = plan
+        policy = plan.new.policy
         self.label = f"{policy.label} {policy.fingerprint}"
         self.changed = (0, 0, 0)
 
@@ -153,7 +139,7 @@ class Rewriting:
         yield 0, known
         while not is_done:
             with new.begin() as connection:
-                number = fill(self._reading, connection, self._policies)
+                number = fill(self._reading, connection, self._plan)
                 is_done = not number
                 if is_done:
                     index(connection)
@@ -210,7 +196,7 @@ class Rewriting:
         if table is requests:
             for one in found:
                 if (old := one["key"]) is not None:  # a plain GET
-                    key = key_of(self._policies.new, one["url"])
+                    key = key_of(self._plan.new, one["url"])
                     same = [n for n in ("key", "fingerprint", "claim") if one[n] == old]
                     one.update(dict.fromkeys(same, key))
         elif table is url_rows:
@@ -225,7 +211,7 @@ class Rewriting:
     def _lead(self, connection: Connection, edges: Sequence[dict[str, Any]]) -> None:
         """Let aliases lead to the URLs that their targets are now; new ones get a row."""
         given = [edge for edge in edges if edge["kind"] in GIVEN]
-        made = targets_of(self._policies.new, [edge["located"] for edge in given])
+        made = targets_of(self._plan.new, [edge["located"] for edge in given])
         pairs = [(edge, key) for edge, key in zip(given, made, strict=True) if key is not None]
         known = url_ids_of_keys(connection, list({key for _edge, key in pairs}))
         unknown: dict[bytes, dict[str, Any]] = {}
@@ -247,7 +233,7 @@ class Rewriting:
         sources = [edge["from_id"] for edge in edges.values()]
         question = "SELECT id, depth, hops FROM url_rows WHERE id"
         places = {url_id: at for url_id, *at in rows_of(connection, question, sources)}
-        targets = [self._read(edge["located"]) for edge in edges.values()]
+        targets = [self._plan.read(edge["located"]) for edge in edges.values()]
         hosts = host_ids(connection, dict.fromkeys(target.host for target in targets))
         first = max(next_id(connection, url_rows), next_id(self._reading, url_rows))
         new = []
@@ -280,7 +266,7 @@ class Rewriting:
         tally = pages.Tally()
         for one in ids:
             spelling, same_as = texts[one], texts[survivors[one]]
-            if rules := self._merging_rules(spelling, same_as):
+            if rules := self._plan.merging_rules(spelling, same_as):
                 tally.add(rules, spelling, same_as)
         pages.put_merges(connection, tally)
 
@@ -292,10 +278,10 @@ class Rewriting:
         )
         self.changed = before, gone, now - (before - gone)
         counts.remake(connection)
-        policy = self._policies.new.policy
+        policy = self._plan.new.policy
         for name, value in (("policy", policy.label), ("fingerprint", policy.fingerprint)):
             connection.execute(update(meta).where(meta.c.name == name).values(value=value))
-        self._learned(connection)
+        self._plan.learned(connection)
         self.drop_work(connection)
 
 
@@ -332,20 +318,20 @@ def survivors_of(connection: Connection, url_ids: Iterable[int]) -> dict[int, in
     return dict(rows_of(connection, question, sorted(url_ids)))
 
 
-def fill(source: Connection, work: Connection, policies: Policies) -> int:
+def fill(source: Connection, work: Connection, plan: NewPolicy) -> int:
     """Write the new keys of the next URLs; return how many there were, 0 at the end.
 
     Args:
         source: to the store.
         work: to the database of the work table.
-        policies: the old one and the new one.
+        plan: the change.
     """
     after = work.scalar(select(func.max(new_keys.c.url_id))) or 0
     rows = source.execute(_URLS, {"after": after, "most": _BATCH}).all()
-    texts = _texts(source, rows, policies)
-    found = policies.new.many(texts)
+    texts = _texts(source, rows, plan)
+    found = plan.new.many(texts)
     made = [
-        (row.id, key_of(policies.new, text) if isinstance(one, Refused) else one.key, row.rank)
+        (row.id, key_of(plan.new, text) if isinstance(one, Refused) else one.key, row.rank)
         for row, text, one in zip(rows, texts, found, strict=True)
     ]
     insert_rows(work, new_keys, ("url_id", "key", "rank"), made)
@@ -371,7 +357,7 @@ def key_of(make: Canonicalizer, text: str) -> bytes:
 
 
 def _texts(
-    connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]], policies: Policies
+    connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]], plan: NewPolicy
 ) -> list[str]:
     """Return the texts from which the keys of URLs were made.
 
@@ -379,24 +365,20 @@ def _texts(
     key can be that of the spelling. The text whose old key leads to the URL is the right one.
     """
     texts = [row.url for row in rows]
-    old = policies.old
+    old = plan.old
     if old is not None and old.policy.dialect == "whatwg" and "fragment" in old.policy.practice:
         return texts
     for place, row in enumerate(rows):
         if row.spelling is not None:
-            texts[place] = _source(connection, row.id, row.url, row.spelling, policies)
+            texts[place] = _source(connection, row.id, row.url, row.spelling, plan)
     return texts
 
 
-def _source(
-    connection: Connection, url_id: int, url: str, spelling: str, policies: Policies
-) -> str:
+def _source(connection: Connection, url_id: int, url: str, spelling: str, plan: NewPolicy) -> str:
     """Return the text from which the key of one URL was made."""
-    if policies.old is None:  # the spelling counts if the new policy requests the URL for it
-        found = next(iter(policies.new.many([spelling])))
+    if plan.old is None:  # the spelling counts if the new policy requests the URL for it
+        found = next(iter(plan.new.many([spelling])))
         return url if isinstance(found, Refused) or found.url != url else spelling
-    by_key = {
-        key_of(policies.old, text): text for text in (spelling.partition("#")[0], spelling, url)
-    }
+    by_key = {key_of(plan.old, text): text for text in (spelling.partition("#")[0], spelling, url)}
     known = url_ids_of_keys(connection, list(by_key))
     return next((by_key[key] for key, at in known.items() if at == url_id), url)
