@@ -131,7 +131,8 @@ def _count_claims(connection: Connection, seen: SeenSet) -> None:
     """Add what was claimed to the counts, and write how large the filter is."""
     tally, bloom = seen.tally, seen.filter
     changes = {CLAIMS: tally.claims, PASSED: tally.passed, WRONG: tally.wrong}
-    for gauge, value in ((FILTER_BITS, bloom.bits), (FILTER_KEYS, bloom.count)):
+    bits, keys = (0, 0) if bloom is None else (bloom.bits, bloom.count)
+    for gauge, value in ((FILTER_BITS, bits), (FILTER_KEYS, keys)):
         changes[gauge] = value - counts.total_of(connection, gauge)
     counts.add(connection, changes)
     tally.clear()

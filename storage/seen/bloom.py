@@ -6,47 +6,20 @@ Position i is (h1 + i * h2) mod slice (Kirsch and Mitzenmacher, "Less hashing, s
 performance", 2006).
 """
 
-import struct
-import sys
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Self
+from collections.abc import Sequence
+from typing import Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from pybloom_live import BloomFilter
 
-KEY_BYTES = 16
+from canonry.storage.seen.key_rows import KEY_BYTES
+
 FIRST_CAPACITY = 1 << 20
 ERROR_RATE = 0.01  # share of unknown keys for which the answer may be "perhaps"
 _REST = 0.05  # share of the error budget for all filters after the first
-_MANY = 1 << 15  # keys at once for which loading NumPy is worth it: 0.1 seconds and 15 MiB
-_SOME = 1_000  # keys at once; batches of this size or more add up to ...
-_OFTEN = 1 << 18  # ... keys for which NumPy is worth it, too: without it, these take 0.8 seconds
-_HALVES = struct.Struct("<QQ")
-_WORD = (1 << 64) - 1  # NumPy's sums have 64 bits, too
-
-
-def split(joined: bytes) -> list[bytes]:
-    """Split joined keys into single ones."""
-    return [joined[at : at + KEY_BYTES] for at in range(0, len(joined), KEY_BYTES)]
-
-
-def loads_numpy(number: int) -> bool:
-    """Return True if this many keys are worth loading NumPy, or if it is loaded."""
-    return number >= _MANY or "numpy" in sys.modules
-
-
-def _bulk(number: int, passed: int) -> ModuleType | None:
-    """Return the module that computes in bulk; None if the keys are not worth loading NumPy.
-
-    Args:
-        number: of the keys at once.
-        passed: how many keys there were in large batches until now.
-    """
-    if passed < _OFTEN and not loads_numpy(number):
-        return None
-    from canonry.storage.seen import bloom_bulk  # noqa: PLC0415 - loads NumPy
-
-    return bloom_bulk
+_Words: TypeAlias = NDArray[np.uint64]
+_Places: TypeAlias = NDArray[np.intp]
 
 
 class KeyFilter:
@@ -72,7 +45,6 @@ class KeyFilter:
         self.error_rate = error_rate
         self.first_capacity = first_capacity
         self._chain: list[BloomFilter] = []
-        self._passed = 0  # keys that were asked for in large batches
 
     @classmethod
     def for_keys(cls, number: int) -> Self:
@@ -94,15 +66,17 @@ class KeyFilter:
         """Return how many filters are chained."""
         return len(self._chain)
 
-    def perhaps(self, keys: Sequence[bytes]) -> Sequence[bool]:
+    def perhaps(self, keys: Sequence[bytes]) -> list[bool]:
         """Return for each key False if it was surely not added, and True if it perhaps was."""
-        if not keys or not self._chain:
-            return [False] * len(keys)
-        self._passed += len(keys) if len(keys) >= _SOME else 0
-        if (bulk := _bulk(len(keys), self._passed)) is not None:
-            found: Sequence[bool] = bulk.contained(self._chain, keys)
-            return found
-        return [any(_contains(link, key) for link in self._chain) for key in keys]
+        is_perhaps = np.zeros(len(keys), dtype=np.bool_)
+        first, step = _halves(b"".join(keys))
+        left = np.arange(len(keys))
+        for link in reversed(self._chain):  # the last one is the largest
+            is_perhaps[left[_places_in(link, first, step)]] = True
+            missing = np.flatnonzero(~is_perhaps[left])
+            left, first, step = left[missing], first[missing], step[missing]
+        answers: list[bool] = is_perhaps.tolist()
+        return answers
 
     def add(self, keys: Sequence[bytes]) -> None:
         """Add keys that were not added before."""
@@ -116,7 +90,7 @@ class KeyFilter:
                 self._grow()
             link = self._chain[-1]
             part = joined[start : start + KEY_BYTES * (link.capacity - link.count)]
-            _add(link, part, self._passed)
+            _add(link, part)
             link.count += len(part) // KEY_BYTES
             start += len(part)
 
@@ -128,26 +102,48 @@ class KeyFilter:
         self._chain.append(BloomFilter(capacity, self.error_rate * share))
 
 
-def _positions(link: BloomFilter, key: bytes) -> Iterator[int]:
-    """Yield the bit positions of a key."""
-    first, second = _HALVES.unpack(key)
-    step, size = second | 1, link.bits_per_slice
+def _places_in(link: BloomFilter, first: _Words, step: _Words) -> _Places:
+    """Return the places of the keys that have all their bits in a filter.
+
+    A key is dropped at its first unset bit; of unknown keys, each slice leaves half or fewer.
+    """
+    bits = np.frombuffer(link.bitarray, dtype=np.uint8)
+    places = np.arange(len(first))
     for n in range(link.num_slices):
-        yield (first + n * step & _WORD) % size + n * size
+        at, mask = _positions(link, n, first, step)
+        hit = np.flatnonzero(bits[at] & mask)
+        if len(hit) < len(places):
+            places, first, step = places[hit], first[hit], step[hit]
+    return places
 
 
-def _contains(link: BloomFilter, key: bytes) -> bool:
-    """Return True if all bits of a key are set."""
-    bits = link.bitarray
-    return all(bits[at] for at in _positions(link, key))
+def _add(link: BloomFilter, joined: bytes) -> None:
+    """Set all bits of 16-byte keys, one after the other.
+
+    NumPy keeps one of several values that it writes to one byte, so bits get lost; they are written
+    again. That takes a third of the time of ``bitwise_or.at``.
+    """
+    bits = np.frombuffer(link.bitarray, dtype=np.uint8)
+    first, step = _halves(joined)
+    for n in range(link.num_slices):  # one after the other: a slice fits the processor's cache
+        at, mask = _positions(link, n, first, step)
+        while len(at):
+            bits[at] |= mask
+            lost = np.flatnonzero((bits[at] & mask) == 0)
+            at, mask = at[lost], mask[lost]
 
 
-def _add(link: BloomFilter, joined: bytes, passed: int) -> None:
-    """Set all bits of each key."""
-    if (bulk := _bulk(len(joined) // KEY_BYTES, passed)) is not None:
-        bulk.add(link, joined)
-        return
-    bits = link.bitarray
-    for key in split(joined):
-        for at in _positions(link, key):
-            bits[at] = True
+def _halves(joined: bytes) -> tuple[_Words, _Words]:
+    """Return the first position of each key, and the step to its next, both not yet reduced."""
+    halves = np.frombuffer(joined, dtype="<u8").reshape(-1, 2)
+    return halves[:, 0].copy(), halves[:, 1] | np.uint64(1)
+
+
+def _positions(
+    link: BloomFilter, n: int, first: _Words, step: _Words
+) -> tuple[_Places, NDArray[np.uint8]]:
+    """Return the byte of each key's bit in slice ``n``, and the bit in it."""
+    size = np.uint64(link.bits_per_slice)
+    positions = (first + np.uint64(n) * step) % size + np.uint64(n) * size
+    mask = np.left_shift(np.uint8(1), (positions & np.uint64(7)).astype(np.uint8))
+    return (positions >> np.uint64(3)).astype(np.intp), mask

@@ -1,16 +1,18 @@
 """Rows of keys: look-ups, inserts in the order of the index, and counts of claims."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from canonry.storage.seen.bloom import KEY_BYTES, loads_numpy
 from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
 from canonry.storage.sql.write_locks import is_beside
 
+KEY_BYTES = 16
+MANY = 1 << 15  # keys for which loading NumPy is worth it: 0.1 seconds and 15 MiB
 _INSERT = "INSERT INTO keys (key, url_id) VALUES {} ON CONFLICT (key) DO NOTHING"
 _GROUP = 100  # rows in one statement: SQLite takes two thirds of the time
 # The order of the keys is the order in which their rows lock: two claims never wait for each other.
@@ -111,6 +113,11 @@ def _copied(connection: Connection, ordered: Sequence[bytes], url_ids: Sequence[
         return False
     connection.exec_driver_sql("RELEASE copying")
     return True
+
+
+def loads_numpy(number: int) -> bool:
+    """Return True if this many keys are worth loading NumPy, or if it is loaded."""
+    return number >= MANY or "numpy" in sys.modules
 
 
 def in_order(numbers_by_key: Mapping[bytes, int]) -> tuple[list[bytes], list[int]]:

@@ -3,20 +3,26 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import compress, repeat
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from canonry.storage.records import Admission
-from canonry.storage.seen.bloom import KeyFilter
 from canonry.storage.seen.key_rows import (
     LARGEST,
+    MANY,
     ClaimTally,
     insert_keys,
     joined_keys,
     url_ids_of_keys,
 )
 from canonry.storage.sql import write_locks
+from canonry.storage.sql.bulk import next_id
 from canonry.storage.sql.row_ids import take_url_ids
+from canonry.storage.sql.schema import url_rows
+
+if TYPE_CHECKING:
+    from canonry.storage.seen.bloom import KeyFilter
 
 _RECENT = 1 << 17
 _AT_ONCE = 100_000  # keys that the filter reads with each claim
@@ -60,9 +66,9 @@ def _first_of(wanted: Sequence[bytes], won: Mapping[bytes, int]) -> list[bool]:
 class SeenSet:
     """Answers claims: first from recent keys, then from the filter, then from the table.
 
-    The filter only saves look-ups; the table decides. The filter is filled from the table while
-    claims are made, some keys with each, in the order of the keys. Keys beyond the last one that it
-    has read are looked up in the table.
+    The filter only saves look-ups; the table decides. A store of few URLs has none. It is filled
+    from the table while claims are made, some keys with each, in the order of the keys. Keys beyond
+    the last one that it has read are looked up in the table.
 
     Everything happens inside the caller's transaction, which holds the write lock or shares it.
     Call `committed` or `rolled_back` when it has ended.
@@ -72,15 +78,16 @@ class SeenSet:
     """
 
     def __init__(self, newest: int) -> None:
-        """Start with an empty filter.
+        """Start without a filter.
 
         Args:
-            newest: the largest ``urls.id``; the keys up to it are read from the table.
+            newest: the largest ``urls.id``.
         """
-        self.filter = KeyFilter.for_keys(newest)
+        self.filter: KeyFilter | None = None
         self.tally = ClaimTally()
-        self.newest = newest
-        self.read_up_to = b"" if newest else LARGEST  # the last key that the filter has read
+        self.newest = newest  # when the filter began: the keys up to it are read from the table
+        self.read_up_to = b""  # the last key that the filter has read
+        self._won = 0  # keys
         self._recent = Recent()
         self._fresh: dict[bytes, int] = {}  # answers of the open transaction
 
@@ -95,7 +102,12 @@ class SeenSet:
 
     def _read_on(self, connection: Connection) -> None:
         """Read some more keys of the table into the filter, unless it has them all."""
-        if self.read_up_to != LARGEST:
+        if self.filter is None and self.newest + self._won >= MANY:
+            from canonry.storage.seen.bloom import KeyFilter  # noqa: PLC0415 - loads NumPy
+
+            self.newest = next_id(connection, url_rows) - 1
+            self.filter = KeyFilter.for_keys(self.newest)
+        if self.filter is not None and self.read_up_to != LARGEST:
             joined, end = joined_keys(connection, self.read_up_to, _AT_ONCE, self.newest)
             self.filter.add_joined(joined)
             self.read_up_to = end
@@ -131,6 +143,7 @@ class SeenSet:
             ids_by_key.update(others)
             for key in others:
                 del won[key]
+            self._won += len(won)
         # If all are new, their ids are in the order of the keys already.
         ids = won.values() if len(won) == len(wanted) else map(ids_by_key.__getitem__, wanted)
         found = zip(ids, _first_of(wanted, won), repeat(None), strict=False)
@@ -144,7 +157,8 @@ class SeenSet:
         """Insert the keys that the table lacks; return the others, with the ids of their URLs."""
         others = insert_keys(connection, numbered)
         self.tally.passed -= sum(key <= self.read_up_to for key in others)
-        self.filter.add(list(numbered))  # bits that a rollback leaves do no harm
+        if self.filter is not None:
+            self.filter.add(list(numbered))  # bits that a rollback leaves do no harm
         return others
 
     def _look_up(self, connection: Connection, wanted: dict[bytes, None]) -> dict[bytes, int]:
@@ -160,7 +174,9 @@ class SeenSet:
         unread: list[bytes] = []
         if (last := self.read_up_to) != LARGEST:
             unread, rest = [key for key in rest if key > last], [key for key in rest if key <= last]
-        doubtful = list(compress(rest, self.filter.perhaps(rest)))
+        doubtful = rest
+        if self.filter is not None:
+            doubtful = list(compress(rest, self.filter.perhaps(rest)))
         found = url_ids_of_keys(connection, doubtful)
         self.tally.passed += len(rest) - len(doubtful)
         self.tally.wrong += len(doubtful) - len(found)

@@ -1,14 +1,11 @@
 """The filter: "surely not" is never wrong, and "perhaps" no more often than allowed."""
 
 import hashlib
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.storage.seen import bloom
 from canonry.storage.seen.bloom import KeyFilter
 
 
@@ -26,39 +23,6 @@ def test_added_keys_are_always_found(added: list[bytes]) -> None:
     found.add(added)
     assert all(found.perhaps(added))
     assert found.count == len(added)
-
-
-@given(
-    st.lists(st.binary(min_size=16, max_size=16), max_size=60, unique=True),
-    st.lists(st.binary(min_size=16, max_size=16), max_size=60),
-)
-def test_few_keys_have_the_same_bits_without_numpy(added: list[bytes], asked: list[bytes]) -> None:
-    bulk, alone = KeyFilter(first_capacity=8), KeyFilter(first_capacity=8)
-    bulk.add(added)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bloom, "_bulk", lambda _number, _passed: None)
-        alone.add(added)
-        answers = alone.perhaps(asked + added)
-    assert answers == bulk.perhaps(asked + added)
-
-
-def test_numpy_is_loaded_once_batches_of_some_keys_came_often() -> None:
-    program = """
-import os, sys
-from canonry.storage.seen.bloom import KeyFilter
-found, kept = KeyFilter(), []
-for size in (900,) * 300 + (16_000,) * 17:
-    batch = [os.urandom(16) for _ in range(size)]
-    found.perhaps(batch)
-    found.add(batch)
-    kept += batch
-    if len(kept) in (270_000, 542_000):
-        print("numpy" in sys.modules, all(found.perhaps(kept[:10] + kept[-10:])))
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert run.stdout.split() == ["False", "True", "True", "True"], "small batches do not count"
 
 
 def test_keys_of_only_zeros_or_only_ones_work() -> None:
