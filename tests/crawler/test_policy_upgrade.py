@@ -3,17 +3,18 @@
 import os
 import random
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
+import pytest
+from support.databases import url_of
 from support.sites import run_command
 from support.stores import open_store
 
 from canonry.crawler.run.job.lease_owners import signed
+from canonry.storage.sql.engine import open_engine
 
 _TABLES = {
     "urls": "url, state, reason, depth, hops, host_id",
@@ -23,50 +24,56 @@ _TABLES = {
 }
 
 
-def content(file: Path) -> dict[str, list[tuple[object, ...]]]:
+def content(url: str) -> dict[str, list[tuple[object, ...]]]:
     """Return what a store holds, table by table."""
-    with closing(sqlite3.connect(file)) as connection:
-        return {
-            table: sorted(connection.execute(f"SELECT {columns} FROM {table}"), key=repr)  # noqa: S608
+    engine = open_engine(url, read_only=True)
+    with engine.begin() as connection:
+        found = {
+            table: sorted(
+                map(tuple, connection.exec_driver_sql(f"SELECT {columns} FROM {table}")),  # noqa: S608
+                key=repr,
+            )
             for table, columns in _TABLES.items()
         }
+    engine.dispose()
+    return found
 
 
-def upgrading(folder: Path, name: str) -> list[str]:
-    """Return the command that changes the policy of a store to "search"."""
-    store = str(folder / name)
-    return [sys.executable, "-m", "canonry", "upgrade", "--policy", "search", "--store", store]
+def upgrading(url: str, policy: str = "search") -> list[str]:
+    """Return the command that changes the policy of a store."""
+    return [sys.executable, "-m", "canonry", "upgrade", "--policy", policy, "--store", url]
 
 
-def test_an_upgrade_that_is_killed_goes_on(tmp_path: Path) -> None:
+@pytest.mark.every_database
+def test_an_upgrade_that_is_killed_goes_on(tmp_path: Path, database: str) -> None:
     """Whenever it is killed, the store is whole: as it was, or as it becomes."""
+    assert database in {"sqlite", "postgresql"}
     orders = ("?b=1&a=2", "?a=2&b=1")
     lines = [f"http://h{n % 300}.example/{n}{order}\n" for n in range(10_000) for order in orders]
     data = "".join(lines).encode()
-    made = run_command("dedup", "-", "--store", "one.db", folder=tmp_path, data=data)
-    assert made.returncode == 0, made.stderr
-    with (
-        closing(sqlite3.connect(tmp_path / "one.db")) as source,
-        closing(sqlite3.connect(tmp_path / "two.db")) as target,
-    ):
-        source.backup(target)
-    before = content(tmp_path / "one.db")
+    folders = tmp_path / "one", tmp_path / "two"
+    one, two = map(url_of, folders)
+    for folder, url in zip(folders, (one, two), strict=True):
+        folder.mkdir()
+        made = run_command("dedup", "-", "--store", url, folder=tmp_path, data=data)
+        assert made.returncode == 0, made.stderr
+    before = content(one)
     start = time.monotonic()
-    subprocess.run(upgrading(tmp_path, "two.db"), check=True, capture_output=True)
+    subprocess.run(upgrading(two), check=True, capture_output=True)
     seconds = time.monotonic() - start
-    after = content(tmp_path / "two.db")
+    after = content(two)
     assert len(after["keys"]) < len(before["keys"])
     rng = random.Random(7)
     for _ in range(int(os.environ.get("CANONRY_TEST_KILLS", "6"))):
-        with subprocess.Popen(upgrading(tmp_path, "one.db"), stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(upgrading(one), stderr=subprocess.PIPE) as process:
             time.sleep(seconds * (0.3 + 0.7 * rng.random()))
             process.kill()
-        assert content(tmp_path / "one.db") in (before, after)
-    done = subprocess.run(upgrading(tmp_path, "one.db"), capture_output=True, check=False)
+        assert content(one) in (before, after)
+    done = subprocess.run(upgrading(one), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert content(tmp_path / "one.db") == after
-    again = run_command("dedup", "-", "--store", "one.db", folder=tmp_path, data=data)
-    assert again.stdout == b"", "the filter is that of the new keys"
+    assert content(one) == after
+    again = run_command("dedup", "-", "--store", one, folder=tmp_path, data=data)
+    assert again.stdout == b"", "all keys are known"
 
 
 def test_a_crawl_that_runs_is_in_the_way(tmp_path: Path) -> None:
