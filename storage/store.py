@@ -121,14 +121,14 @@ class Store:
         Raises:
             StoreError: as `transaction` does.
         """
-        return self._transaction(write_locks.BESIDE)
+        return self._transaction(write_locks.SHARED)
 
     @contextmanager
     def _transaction(self, *options: str) -> Iterator[Connection]:
         """Run a block as one transaction, under execution options that are switched on."""
         try:
             with _no_collecting(), self._begun(*options) as connection:
-                if self.rules is not None and write_locks.has_turn(connection):
+                if self.rules is not None and write_locks.is_exclusive(connection):
                     self.rules.refresh(connection)
                 yield connection
         except BaseException:
@@ -149,7 +149,7 @@ class Store:
         Raises:
             StoreError: as `transaction` does.
         """
-        with self._begun(write_locks.WITHOUT) as connection:
+        with self._begun(write_locks.NO_LOCK) as connection:
             yield connection
 
     @contextmanager

@@ -15,7 +15,7 @@ from canonry.storage.sql.engine import in_schema, open_engine
 from canonry.storage.sql.schema import metadata, urls
 from canonry.storage.sql.sqlite_engine import file_of
 from canonry.storage.sql.store_errors import StoreError
-from canonry.storage.sql.write_locks import WITHOUT
+from canonry.storage.sql.write_locks import NO_LOCK
 
 _ENDINGS = ("", "-wal", "-shm")  # of the files of a store
 _PAGES = 8  # of SQLite, in a step; every store has more, so that the first is not the last
@@ -41,7 +41,7 @@ def place_beside(connection: Connection) -> Engine:
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
         schema = _schema_beside(connection)
         url = in_schema(engine.url, schema).render_as_string(hide_password=False)
-        new = open_engine(url).execution_options(**{WITHOUT: True})  # the store's has that lock
+        new = open_engine(url).execution_options(**{NO_LOCK: True})  # the store's has that lock
         with new.begin() as creating:
             creating.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         return new

@@ -56,13 +56,14 @@ def admit(
     """Admit URLs: claim their keys and insert rows for the new ones.
 
     Key and row are written in the caller's transaction, which holds the write lock or shares it. If
-    it shares the lock, it gets the turn here, before rules and budgets are read. Learned rules may
-    hold new URLs whose page is known under another URL. Budgets hold URLs beyond the limit of their
-    pattern, and URLs on hosts beyond the limit of their domain. Hosts of seeds are not counted.
+    it shares the lock, it becomes exclusive here, before rules and budgets are read. Learned rules
+    may hold new URLs whose page is known under another URL. Budgets hold URLs beyond the limit of
+    their pattern, and URLs on hosts beyond the limit of their domain. Hosts of seeds are not
+    counted.
     """
     claims = seen.claim(connection, [candidate.key for candidate in candidates])
     if rules is not None or budgets_of is not None:
-        _take_turn(connection, rules)
+        _become_exclusive(connection, rules)
     new = [(c, claim.url_id) for c, claim in zip(candidates, claims, strict=True) if claim.new]
     if new:
         linked = {c.host for c, _url_id in new if c.source is not None}
@@ -89,7 +90,7 @@ def admit(
                     new[at] = (new[at][0]._replace(held=reason), new[at][1])
         columns = columns_of(new, ids, [now] * len(new))
         insert_columns(connection, url_rows, columns)
-        write_locks.take_turn(connection)
+        write_locks.become_exclusive(connection)
         counted = (columns["host_id"], columns["depth"], columns["reason"])
         added = Counter(zip(*counted, strict=True))
         transitions.count(
@@ -110,7 +111,7 @@ def admit(
                 if replaced
                 else claims
             )
-    write_locks.take_turn(connection)
+    write_locks.become_exclusive(connection)
     return claims
 
 
@@ -147,9 +148,9 @@ def columns_of(
     }
 
 
-def _take_turn(connection: Connection, rules: RuleSource | None) -> None:
-    """Take the turn, and load the rules that others have changed until then."""
-    if write_locks.take_turn(connection) and rules is not None:
+def _become_exclusive(connection: Connection, rules: RuleSource | None) -> None:
+    """Become exclusive, and load the rules that others have changed until then."""
+    if write_locks.become_exclusive(connection) and rules is not None:
         rules.refresh(connection)
 
 
@@ -213,7 +214,7 @@ def host_ids(
         rows_of(connection, "SELECT name, id FROM hosts WHERE name", wanted)
     )
     missing = [name for name in wanted if name not in ids_by_name]
-    if missing and write_locks.take_turn(connection):
+    if missing and write_locks.become_exclusive(connection):
         # Others may have inserted them meanwhile.
         return host_ids(connection, wanted, now, counted, budget)
     if missing:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from canonry.storage.sql.bulk import insert_rows, rows_of
 from canonry.storage.sql.schema import keys
-from canonry.storage.sql.write_locks import is_beside
+from canonry.storage.sql.write_locks import is_shared
 
 KEY_BYTES = 16
 MANY = 1 << 15  # keys for which loading NumPy is worth it: 0.1 seconds and 15 MiB
@@ -67,14 +67,14 @@ def insert_keys(connection: Connection, ids_by_key: Mapping[bytes, int]) -> dict
     inserted a key, this waits for it; the key is ours if that transaction fails.
 
     Args:
-        connection: in a writing transaction; if others claim beside it, it has inserted no keys
+        connection: in a writing transaction; if it shares the lock, it has inserted no keys
             before.
         ids_by_key: by key the id of its URL, at least one.
     """
     ordered, url_ids = in_order(ids_by_key)
     if connection.dialect.name != "postgresql":
         inserted = _insert_groups(connection, ordered, url_ids)
-    elif not is_beside(connection) and _copied(connection, ordered, url_ids):
+    elif not is_shared(connection) and _copied(connection, ordered, url_ids):
         return {}
     else:
         inserted = connection.exec_driver_sql(_INSERT_ALL, (b"".join(ordered), url_ids)).rowcount

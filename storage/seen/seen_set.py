@@ -117,7 +117,7 @@ class SeenSet:
 
         Args:
             connection: in a transaction that holds the write lock, or shares it. If it shares it,
-                it must not have the turn yet.
+                it must not be exclusive yet.
             wanted: 16-byte keys; of equal keys the first wins.
 
         Returns:
@@ -125,11 +125,11 @@ class SeenSet:
             admission's ``url_id`` in the same transaction. New ids rise in the order of the keys.
 
         Raises:
-            RuntimeError: if a transaction that shares the lock has the turn. Others may hold keys
-                that it would wait for, while they wait for the turn.
+            RuntimeError: if a transaction that shares the lock is exclusive already. Others may
+                hold keys that it would wait for, while they wait for that.
         """
-        if write_locks.is_beside(connection) and write_locks.has_turn(connection):
-            raise RuntimeError("keys are claimed once in a transaction beside others, and first")
+        if write_locks.is_shared(connection) and write_locks.is_exclusive(connection):
+            raise RuntimeError("keys are claimed once in such a transaction, and first")
         self._read_on(connection)
         self.tally.claims += len(wanted)
         distinct = dict.fromkeys(wanted)

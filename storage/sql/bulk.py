@@ -171,7 +171,7 @@ Upsert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 
 def next_id(connection: Connection, table: Table) -> int:
-    """Return the id of a table's next row. Only the write lock, or the turn, reserves it."""
+    """Return the id of a table's next row. Only an exclusive transaction reserves it."""
     [(last,)] = _last_id(table).run(connection, {})
     return (last or 0) + 1
 

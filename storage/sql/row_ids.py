@@ -25,7 +25,7 @@ def take_url_ids(connection: Connection, number: int) -> Sequence[int]:
     if connection.dialect.name != "postgresql":
         first = next_id(connection, url_rows)
         return range(first, first + number)
-    if not write_locks.is_beside(connection):
+    if not write_locks.is_shared(connection):
         last = connection.exec_driver_sql(
             f"SELECT setval('{_SEQUENCE}', nextval('{_SEQUENCE}') + {number - 1})"
         ).scalar_one()

@@ -65,7 +65,7 @@ def test_each_known_url_is_in_one_number(tmp_path: Path) -> None:
     store.close()
 
 
-def test_processes_take_turns(tmp_path: Path) -> None:
+def test_processes_become_exclusives(tmp_path: Path) -> None:
     one, other = open_store(tmp_path), open_store(tmp_path)
     url_ids = [a.url_id for a in admit(one, [f"http://h.example/{n}" for n in range(4)], 1.0)]
     lease(one)

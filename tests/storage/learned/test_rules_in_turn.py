@@ -19,7 +19,7 @@ class Rules:
         self.read_in_turn: bool | None = None
 
     def refresh(self, connection: Connection) -> None:
-        self.read_in_turn = write_locks.has_turn(connection)
+        self.read_in_turn = write_locks.is_exclusive(connection)
 
     def forget(self) -> None:
         """Forget nothing."""

@@ -226,7 +226,7 @@ def test_a_url_stays_loaded_until_it_is_recorded() -> None:
     assert frontier.url_ids() == {"h": set()}
 
 
-def test_hosts_on_one_address_take_turns() -> None:
+def test_hosts_on_one_address_become_exclusives() -> None:
     turns = Turns(Politeness(0.0, 1, per_address=2))
     frontier = Frontier(turns)
     for name in ("a", "b", "c", "far"):
