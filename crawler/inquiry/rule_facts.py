@@ -107,7 +107,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
     rule: RuleLine
     why: str  # what rules of its family say
     standing: str  # what is missing until it acts, or what would end it
-    moved: int  # of the pages that agree, how many by redirects and canonical links
+    confirmed: int  # of the pages that agree, how many by redirects and canonical links
     first_seen: str | None
     last_seen: str | None
     evidence: list[EvidencePair]
@@ -246,7 +246,7 @@ def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
         rule=_line(rule, or_more=rule.id in cut),
         why=FAMILIES[rule.rewrite.family].why,
         standing=standing_in(connection, rule).sentence,
-        moved=rule.moved,
+        confirmed=rule.confirmed,
         first_seen=iso(rule.first_seen),
         last_seen=iso(rule.last_seen),
         evidence=[

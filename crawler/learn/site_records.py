@@ -126,7 +126,7 @@ def evidence_of(
         evidence.given = ClassTally(
             same,
             max(0, rule.disagree - counts.different),
-            own_word=max(0, rule.moved - counts.own_word),
+            own_word=max(0, rule.confirmed - counts.own_word),
             mined=same,
         )
     return evidence_by_id.values()
@@ -183,7 +183,7 @@ def as_stored(rule: RuleEvidence, now: float) -> TrackedRule:
         state=rule.state,
         agree=counts.same,
         disagree=counts.different,
-        moved=counts.own_word,
+        confirmed=counts.own_word,
         tests=rule.tests_before + len(rule.tests),
         first_seen=rule.first_seen,
         last_seen=now,

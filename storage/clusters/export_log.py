@@ -27,7 +27,7 @@ _WRITTEN = 50_000  # rows in one statement
 _CHANGE = (
     update(members)
     .where(members.c.cluster_id == bindparam("root"), members.c.url_id == bindparam("member"))
-    .values(said=bindparam("now"), changed=bindparam("number"), gone=bindparam("is_gone"))
+    .values(content_hash=bindparam("now"), changed=bindparam("number"), gone=bindparam("is_gone"))
 )
 
 
@@ -127,7 +127,7 @@ def pairs_of(
         after: only clusters with greater ids.
         last: the id of the last cluster; None sets no limit.
     """
-    columns = members.c.cluster_id, members.c.url_id, members.c.said, members.c.changed
+    columns = members.c.cluster_id, members.c.url_id, members.c.content_hash, members.c.changed
     query = select(*columns, members.c.gone).where(members.c.cluster_id > after)
     if last is not None:
         query = query.where(members.c.cluster_id <= last)
@@ -167,7 +167,7 @@ def write(store_url: str, read_number: int, changes: PairChanges, now: float) ->
 
 def _write_pairs(connection: Connection, number: int, changes: PairChanges) -> None:
     """Write pairs, some at a time."""
-    names = ("cluster_id", "url_id", "said", "changed", "gone")
+    names = ("cluster_id", "url_id", "content_hash", "changed", "gone")
     new = (
         (root, url_id, exported, number, gone)
         for root, url_id, exported, gone in changes.of(known=False)

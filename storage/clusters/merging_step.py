@@ -51,12 +51,12 @@ class Edge(NamedTuple):
     to_id: int
     kind: str  # redirect, canonical or rule
     status: int
-    located: str  # the target as given, resolved
+    target_url: str  # the target as given, resolved
     times: int
     last_seen: float
 
 
-EDGE_COLUMNS = ("id", "to_id", "kind", "status", "located", "count", "last_seen")  # of `Edge`
+EDGE_COLUMNS = ("id", "to_id", "kind", "status", "target_url", "count", "last_seen")  # of `Edge`
 
 
 def latest_first(edge: Edge) -> tuple[float, int]:
@@ -93,7 +93,7 @@ def merging_step(
 
 def _holds(here: EdgeEnd, edge: Edge, there: EdgeEnd) -> bool:
     """Return True if a page still has a canonical link, and its target does not contradict it."""
-    if here.canonical != edge.located or not there.is_alive:
+    if here.canonical != edge.target_url or not there.is_alive:
         return False
     if there.canonical not in {None, there.url}:
         return False

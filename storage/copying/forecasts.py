@@ -98,12 +98,12 @@ def _split(
 ) -> tuple[int, list[Example]]:
     """Return how many targets would become URLs; and some, each with the URL that it is today."""
     _targets.create(work)
-    query = select(aliases.c.id, aliases.c.located).where(aliases.c.kind.in_(GIVEN))
+    query = select(aliases.c.id, aliases.c.target_url).where(aliases.c.kind.in_(GIVEN))
     query = query.order_by(aliases.c.id).limit(_BATCH)
     after = 0
     while rows := source.execute(query.where(aliases.c.id > after)).all():
         after = rows[-1].id
-        keys = targets_of(make, [row.located for row in rows])
+        keys = targets_of(make, [row.target_url for row in rows])
         known = {key for (key,) in rows_of(work, _KNOWN, [key for key in keys if key is not None])}
         unknown = [
             {"key": key, "alias_id": row.id}
@@ -113,11 +113,11 @@ def _split(
         put(work, _targets, unknown, change=())
     number = work.scalar(select(func.count()).select_from(_targets)) or 0
     some = list(work.scalars(select(_targets.c.alias_id).limit(most)))
-    examples = select(aliases.c.located, aliases.c.to_id, aliases.c.kind)
+    examples = select(aliases.c.target_url, aliases.c.to_id, aliases.c.kind)
     found = source.execute(examples.where(aliases.c.id.in_(some))).all()
     texts = spellings(source, [row.to_id for row in found])
     return number, [
-        Example(redact(row.located), redact(texts[row.to_id]), row.kind) for row in found
+        Example(redact(row.target_url), redact(texts[row.to_id]), row.kind) for row in found
     ]
 
 

@@ -211,7 +211,7 @@ class Rewriting:
     def _lead(self, connection: Connection, edges: Sequence[dict[str, Any]]) -> None:
         """Let aliases lead to the URLs that their targets are now; new ones get a row."""
         given = [edge for edge in edges if edge["kind"] in GIVEN]
-        made = targets_of(self._plan.new, [edge["located"] for edge in given])
+        made = targets_of(self._plan.new, [edge["target_url"] for edge in given])
         pairs = [(edge, key) for edge, key in zip(given, made, strict=True) if key is not None]
         known = url_ids_of_keys(connection, list({key for _edge, key in pairs}))
         unknown: dict[bytes, dict[str, Any]] = {}
@@ -233,7 +233,7 @@ class Rewriting:
         sources = [edge["from_id"] for edge in edges.values()]
         question = "SELECT id, depth, hops FROM url_rows WHERE id"
         places = {url_id: at for url_id, *at in rows_of(connection, question, sources)}
-        targets = [self._plan.read(edge["located"]) for edge in edges.values()]
+        targets = [self._plan.read(edge["target_url"]) for edge in edges.values()]
         hosts = host_ids(connection, dict.fromkeys(target.host for target in targets))
         first = max(next_id(connection, url_rows), next_id(self._reading, url_rows))
         new = []
@@ -242,7 +242,7 @@ class Rewriting:
             redirected = edge["kind"] == "redirect"
             candidate = Candidate(
                 url=target.url,
-                spelling=edge["located"],
+                spelling=edge["target_url"],
                 key=key,
                 host=target.host,
                 depth=depth,
@@ -343,9 +343,9 @@ def index(work: Connection) -> None:
     work.exec_driver_sql("CREATE INDEX IF NOT EXISTS rekey_urls_by_key ON rekey_urls (key)")
 
 
-def targets_of(make: Canonicalizer, located: Sequence[str]) -> list[bytes | None]:
+def targets_of(make: Canonicalizer, target_url: Sequence[str]) -> list[bytes | None]:
     """Return the keys of the targets of aliases; None for those that are no URL."""
-    return [None if isinstance(found, Refused) else found.key for found in make.many(located)]
+    return [None if isinstance(found, Refused) else found.key for found in make.many(target_url)]
 
 
 def key_of(make: Canonicalizer, text: str) -> bytes:

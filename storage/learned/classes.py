@@ -24,7 +24,7 @@ from canonry.storage.sql.transitions import QUEUED, Transition
 LEARNED = "learned"  # the reason of URLs that rules hold
 HELD = (State.HELD, LEARNED)
 _MAY_REPRESENT = frozenset({int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)})
-_EDGE = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
+_EDGE = ("from_id", "to_id", "kind", "status", "target_url", "first_seen", "last_seen", "count")
 _RELEASED = (
     f"SELECT id, host_id, depth, priority FROM url_rows WHERE state = {int(State.HELD)} "  # noqa: S608 - ours
     f"AND reason = '{LEARNED}' AND id"
@@ -242,9 +242,9 @@ def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now
 
 def edges_of(connection: Connection, url_ids: Sequence[int]) -> dict[int, tuple[int, str]]:
     """Return what `put_edges` recorded for some URLs: by id, the other id and the identity."""
-    question = "SELECT from_id, to_id, located, kind FROM aliases WHERE from_id"
+    question = "SELECT from_id, to_id, target_url, kind FROM aliases WHERE from_id"
     found = rows_of(connection, question, url_ids)
-    return {url_id: (one, located) for url_id, one, located, kind in found if kind == "rule"}
+    return {url_id: (one, target_url) for url_id, one, target_url, kind in found if kind == "rule"}
 
 
 def further_names(connection: Connection, url_ids: Sequence[int], most: int) -> list[int]:

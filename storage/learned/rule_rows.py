@@ -30,14 +30,14 @@ _COUNTERS = (  # columns that are attributes of a rule, under the same names
     "state",
     "agree",
     "disagree",
-    "moved",
+    "confirmed",
     "tests",
     "first_seen",
     "last_seen",
     "entered_at",
     "spared",
 )
-_COLUMNS = ("id", "host", "lesson", *_COUNTERS)
+_COLUMNS = ("id", "host", "definition", *_COUNTERS)
 _SELECT = select(*(rules.c[name] for name in _COLUMNS))
 # Built once: building a statement takes longer than running it.
 _GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # run per transaction
@@ -55,11 +55,11 @@ def _encode(rule: TrackedRule) -> dict[str, Any]:
     """Return a rule as the row that holds it."""
     row = {name: getattr(rule, name) for name in _COUNTERS}
     row |= {"id": rule.id, "host": rule.rewrite.host}
-    return row | {"lesson": _lesson(rule.rewrite)}
+    return row | {"definition": _definition(rule.rewrite)}
 
 
 @lru_cache(maxsize=4096)  # a rule is saved with each answer that says something about it
-def _lesson(rewrite: Rewrite) -> str:
+def _definition(rewrite: Rewrite) -> str:
     """Return a rule without its host, as JSON."""
     fields = to_fields(rewrite)
     del fields["host"]
@@ -68,7 +68,7 @@ def _lesson(rewrite: Rewrite) -> str:
 
 def _decode(row: RowMapping) -> TrackedRule:
     """Return the rule that a row holds, without samples."""
-    rewrite = _decoded_rewrite(row["id"], row["host"], row["lesson"])
+    rewrite = _decoded_rewrite(row["id"], row["host"], row["definition"])
     return TrackedRule(rewrite, **{name: row[name] for name in _COUNTERS})
 
 

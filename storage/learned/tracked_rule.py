@@ -20,7 +20,7 @@ class TrackedRule:
     state: RuleState = "candidate"
     agree: int = 0
     disagree: int = 0
-    moved: int = 0  # of those that agree, how many by the site's own word
+    confirmed: int = 0  # of those that agree, how many by the site's own word
     tests: int = 0  # URLs that were requested although it could hold them
     first_seen: float = 0.0
     last_seen: float = 0.0

@@ -54,7 +54,7 @@ class Lead(NamedTuple):
     url: str
     kind: str  # redirect, canonical or rule
     status: int  # of the redirect
-    located: str  # the target as given; of a rule, the identity that it predicts
+    target_url: str  # the target as given; of a rule, the identity that it predicts
     last_seen: float  # seconds since 1970
     state: State
     reason: str | None
@@ -68,7 +68,7 @@ _KNOWN = select(
 ).join_from(urls, hosts, urls.c.host_id == hosts.c.id)
 _LEADS = (
     select(
-        *(urls.c.id, urls.c.url, aliases.c.kind, aliases.c.status, aliases.c.located),
+        *(urls.c.id, urls.c.url, aliases.c.kind, aliases.c.status, aliases.c.target_url),
         *(aliases.c.last_seen, urls.c.state, urls.c.reason, pages.c.status),
     )
     .join_from(aliases, urls, aliases.c.to_id == urls.c.id)

@@ -192,7 +192,7 @@ EXPORTS: dict[str, Select[Any]] = {
     "rules": select(
         rules.c.id,
         rules.c.host,
-        rules.c.lesson,
+        rules.c.definition,
         rules.c.state,
         rules.c.agree,
         rules.c.disagree,
@@ -205,7 +205,7 @@ EXPORTS: dict[str, Select[Any]] = {
         _TARGET.c.url.label("same_as"),
         aliases.c.kind,
         aliases.c.status,
-        aliases.c.located,
+        aliases.c.target_url,
         aliases.c.first_seen,
         aliases.c.last_seen,
         aliases.c.count,
@@ -215,8 +215,8 @@ EXPORTS: dict[str, Select[Any]] = {
     .order_by(aliases.c.id),
 }
 _URL_COLUMNS = frozenset(
-    {"url", "same_as", "located", "found_on", "canonical", "same_body_as", "representative"}
-    | {"lesson"}
+    {"url", "same_as", "target_url", "found_on", "canonical", "same_body_as", "representative"}
+    | {"definition"}
 )
 _AT_ONCE = 5_000  # rows
 _TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen"})

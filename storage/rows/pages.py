@@ -93,7 +93,7 @@ def put_aliases(
             "to_id": to_id,
             "kind": hop.kind,
             "status": hop.status,
-            "located": hop.target.url,
+            "target_url": hop.target.url,
             "now": now,
         }
         [(seen,)] = _putting_aliases(connection.dialect.name).run(connection, edge)
@@ -109,12 +109,12 @@ def _putting_aliases(dialect: str) -> Prepared:
         upsert(dialect, aliases)
         .inline()
         .values(
-            {name: bindparam(name) for name in (*edge, "located")}
+            {name: bindparam(name) for name in (*edge, "target_url")}
             | dict.fromkeys(("first_seen", "last_seen"), bindparam("now"))
             | {"count": 1}
         )
     )
-    latest = {name: new.excluded[name] for name in ("located", "last_seen")}
+    latest = {name: new.excluded[name] for name in ("target_url", "last_seen")}
     again = {**latest, "count": aliases.c.count + 1}
     return Prepared(
         new.on_conflict_do_update(index_elements=edge, set_=again).returning(aliases.c.count)

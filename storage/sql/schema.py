@@ -260,7 +260,7 @@ aliases = Table(
     ),
     Column("kind", Text, nullable=False, comment="redirect, canonical or rule"),
     Column("status", SmallInteger, nullable=False, comment="HTTP status; 0 for a rule"),
-    Column("located", Words, nullable=False, comment="the target as given, resolved"),
+    Column("target_url", Words, nullable=False, comment="the target as given, resolved"),
     Column("first_seen", Float, nullable=False, comment="seconds since 1970, UTC", info=SMALLEST),
     Column("last_seen", Float, nullable=False, comment="seconds since 1970, UTC", info=LARGEST),
     Column("count", Integer, nullable=False, comment="how many times it was seen", info=TOGETHER),
@@ -280,12 +280,12 @@ rules = Table(
         "id", Text, primary_key=True, comment="ten hexadecimal digits of a hash of what it says"
     ),
     Column("host", Words, nullable=False, comment="site: host and port, unless it is the default"),
-    Column("lesson", Words, nullable=False, comment="family and parameters, as JSON"),
+    Column("definition", Words, nullable=False, comment="family and parameters, as JSON"),
     Column("state", Text, nullable=False, comment="candidate, active, suspended or revoked"),
     Column("agree", Integer, nullable=False, comment="classes of URLs that are the same"),
     Column("disagree", Integer, nullable=False, comment="classes that are not"),
     Column(
-        "moved",
+        "confirmed",
         Integer,
         nullable=False,
         comment="of those that agree, how many by the site's own word",

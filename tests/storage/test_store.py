@@ -124,7 +124,7 @@ def test_an_alias_seen_again_is_counted(tmp_path: Path) -> None:
         "same_as": "http://a.example/to",
         "kind": "redirect",
         "status": 301,
-        "located": "http://a.example/to",
+        "target_url": "http://a.example/to",
         "first_seen": utc(1.0),
         "last_seen": utc(5.0),
         "count": 2,

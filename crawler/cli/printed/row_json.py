@@ -60,7 +60,7 @@ class ExportedRule(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     host: str  # with its port, unless that is the default
-    lesson: str  # family and parameters, as JSON in a text: a row of a table has no objects
+    definition: str  # family and parameters, as JSON in a text: a row of a table has no objects
     state: str  # candidate, active, suspended or revoked
     agree: int  # pages that agree, each with all of its names
     disagree: int  # pages that do not
@@ -75,7 +75,7 @@ class ExportedAlias(msgspec.Struct, frozen=True, kw_only=True):
     same_as: str  # the URL that it names
     kind: str  # redirect, canonical or rule
     status: int  # HTTP status; 0 for a rule
-    located: str  # the target as given, resolved
+    target_url: str  # the target as given, resolved
     first_seen: Moment | None
     last_seen: Moment | None
     count: int  # how many times it was seen

@@ -116,7 +116,9 @@ members = Table(
     Column(
         "url_id", BigInteger, primary_key=True, autoincrement=False, comment="id of a URL in it"
     ),
-    Column("said", LargeBinary(16), nullable=False, comment="hash of what was exported of it"),
+    Column(
+        "content_hash", LargeBinary(16), nullable=False, comment="hash of what was exported of it"
+    ),
     Column("changed", BigInteger, nullable=False, comment="the export that found it changed"),
     Column("gone", SmallInteger, nullable=False, comment="1: it is no member any more"),
     info=OF_ONE_POLICY,

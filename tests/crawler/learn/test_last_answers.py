@@ -38,7 +38,9 @@ def test_pages_in_doubt_that_come_last_are_asked_until_it_is_known(
 
     crawl(tmp_path, answer)
     store = sqlite3.connect(tmp_path / "store.db")
-    [(against,)] = store.execute("SELECT disagree FROM rules WHERE lesson LIKE '%view%'").fetchall()
+    [(against,)] = store.execute(
+        "SELECT disagree FROM rules WHERE definition LIKE '%view%'"
+    ).fetchall()
     [(held,)] = store.execute("SELECT count(*) FROM urls WHERE state = 4").fetchall()
     store.close()
     assert against >= 1

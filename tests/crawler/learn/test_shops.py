@@ -68,7 +68,9 @@ class ShopWithTeasers(Shop):
 def _active(folder: Path) -> list[str]:
     """Return what the active rules of a crawl say, as they are stored."""
     with sqlite3.connect(folder / "store.db") as store:
-        return [said for (said,) in store.execute("SELECT lesson FROM rules WHERE state='active'")]
+        return [
+            said for (said,) in store.execute("SELECT definition FROM rules WHERE state='active'")
+        ]
 
 
 def test_links_with_any_of_six_parameters_are_few_requests(tmp_path: Path) -> None:

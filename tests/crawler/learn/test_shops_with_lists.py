@@ -98,7 +98,9 @@ def offer(number: int, *, dearer: bool = False) -> str:
 def _active(folder: Path) -> list[str]:
     """Return what the active rules of a crawl say, as they are stored."""
     with sqlite3.connect(folder / "store.db") as store:
-        return [said for (said,) in store.execute("SELECT lesson FROM rules WHERE state='active'")]
+        return [
+            said for (said,) in store.execute("SELECT definition FROM rules WHERE state='active'")
+        ]
 
 
 @pytest.mark.parametrize("related", [3, 6])

@@ -336,7 +336,7 @@ def test_learned_rules_and_what_they_hold_stay(tmp_path: Path) -> None:
         "/b/c/": "held learned",
         "/d/": "queued",
     }
-    edges = read(tmp_path, "SELECT from_id, to_id, kind, located FROM aliases ORDER BY from_id")
+    edges = read(tmp_path, "SELECT from_id, to_id, kind, target_url FROM aliases ORDER BY from_id")
     assert edges == [(2, 1, "rule", f"{H}/a"), (4, 3, "rule", f"{H}/b/c")]
     store = open_store(tmp_path, "search")
     with store.transaction() as connection:

@@ -56,7 +56,7 @@ def known(connection: Connection) -> tuple[tuple[tuple[Any, ...], ...], ...]:
     """Return all that rekeying may change."""
     queries = (
         "SELECT id, state, reason, priority FROM url_rows ORDER BY id",
-        "SELECT from_id, to_id, located FROM aliases WHERE kind = 'rule' ORDER BY from_id",
+        "SELECT from_id, to_id, target_url FROM aliases WHERE kind = 'rule' ORDER BY from_id",
         "SELECT key, url_id FROM classes ORDER BY key",
     )
     return tuple(tuple(map(tuple, connection.exec_driver_sql(query))) for query in queries)

@@ -50,7 +50,7 @@ def test_a_rule(tmp_path: Path, old: bytes, new: bytes) -> None:
     with engine.begin() as connection:
         rule_rows.put(connection, [RULE])
     engine.dispose()
-    damage(tmp_path, "rules", "lesson", old, new)
+    damage(tmp_path, "rules", "definition", old, new)
     commands = (
         ["rules", "list"],
         ["canon", "http://a.example/b"],
