@@ -36,13 +36,16 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("engine")
     path = folder / "classpath"
     asked = ["mvn", "-q", "-B", "-f", str(_ENGINE / "pom.xml"), "dependency:build-classpath"]
-    done = subprocess.run(
-        [*asked, f"-Dmdep.outputFile={path}"],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=_MAVEN_SECONDS,
-    )
+    for offline in (["-o"], []):  # what was downloaded once is enough, and found sooner
+        done = subprocess.run(
+            [*asked, *offline, f"-Dmdep.outputFile={path}"],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_MAVEN_SECONDS,
+        )
+        if path.exists():
+            break
     if not path.exists():
         pytest.skip(f"needs Maven's registry: {done.stdout[-300:]}")
     jars = path.read_text(encoding="utf-8")
