@@ -43,6 +43,7 @@ def spark_session() -> Iterator[object]:
         patch.delenv("JAVA_HOME", raising=False)
         patch.setattr("shutil.which", lambda _name: None)
         started = sessions.spark_session(2)
+        started.conf.set("spark.sql.shuffle.partitions", "4")  # few lines need no more
         yield started
         started.stop()
         shim = os.environ.pop("JAVA_HOME")
