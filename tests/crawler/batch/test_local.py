@@ -127,8 +127,9 @@ def some_lines(count: int) -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("memory", [1 << 16, 1 << 20, 1 << 28])
+@pytest.mark.parametrize(
+    ("workers", "memory"), [(1, 1 << 16), (2, 1 << 16), (4, 1 << 20), (2, 1 << 28)]
+)
 def test_workers_and_memory_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, memory: int
 ) -> None:

@@ -356,9 +356,14 @@ def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str
     assert (tmp_path / words[5]).read_bytes() == b""
 
 
-@pytest.mark.parametrize("name", ["out", "out.csv", "out.jsonl.gz", "out.parquet"])
 @pytest.mark.parametrize(
-    "words", [["--seen", "s.keys"], ["--store", "s.db"], ["--seen", "s.keys", "--map", "map"]]
+    ("name", "words"),
+    [
+        ("out", ["--seen", "s.keys"]),
+        ("out.csv", ["--store", "s.db"]),
+        ("out.jsonl.gz", ["--seen", "s.keys", "--map", "map"]),
+        ("out.parquet", ["--seen", "s.keys"]),
+    ],
 )
 def test_an_output_with_lines_is_emptied_only_by_force(
     tmp_path: Path, name: str, words: list[str]
