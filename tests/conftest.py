@@ -4,34 +4,38 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from shutil import rmtree
+from tempfile import mkdtemp
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support import databases, sites
+from support.forking import Fork
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.sync_api import Browser
 
 # A shell's background jobs ignore SIGINT, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # The readline library sets two of these for processes that it knows to be without a terminal. The
-# third hides what happens to output that cannot be written.
-for name in ("COLUMNS", "LINES", "PYTHONUNBUFFERED"):
+# third hides what happens to output that cannot be written. The fourth makes each process compile
+# all that it imports.
+for name in ("COLUMNS", "LINES", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(name, None)
+sys.dont_write_bytecode = False
 
 settings.register_profile(
     "canonry",
-    max_examples=500,
+    max_examples=100,
     deadline=None,
     derandomize=False,
     print_blob=True,
@@ -56,7 +60,7 @@ _BY_FIXTURE = {
 }
 # How long tests with a marker take, and laws, against others.
 _WEIGHTS = {"browser": 5, "spark": 200, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
-_WEIGHT_OF_A_LAW = 15
+_WEIGHT_OF_A_LAW = 3
 _FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
 # The fixtures of the servers, by the kinds of databases that tests name.
 _SERVERS = {"postgresql": "server", databases.OLDEST: "oldest_server"}
@@ -64,7 +68,7 @@ _SERVERS = {"postgresql": "server", databases.OLDEST: "oldest_server"}
 # that is installed, and some on the newest, too. All other rooms run on the newest.
 _OF_SQL = ("tests/storage/", "tests/crawler/frontier/")
 _ON_BOTH = "tests/storage/test_store.py"
-_STARTERS = (subprocess, multiprocessing, sites.run_command, sites.start)
+_STARTERS = (subprocess, multiprocessing, Fork, sites.run_command, sites.start)
 _SIGNALS = frozenset({"kill", "send_signal", "terminate"})
 
 
@@ -196,16 +200,17 @@ def database(
         if name in _SERVERS:
             patch.setenv(databases.SERVER, request.getfixturevalue(_SERVERS[name]))
             patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-        yield "postgresql" if name in _SERVERS else name
+        with databases.dropping():
+            yield "postgresql" if name in _SERVERS else name
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """Run one PostgreSQL for all tests that need it."""
-    folder = tmp_path_factory.mktemp("postgresql")
+    folder = Path(mkdtemp(prefix="canonry-", dir=databases.quick_folder()))
     with databases.server(folder) as uri:
         yield uri
-    rmtree(folder, ignore_errors=True)  # a failure of any test would keep it: 800 MB
+    rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

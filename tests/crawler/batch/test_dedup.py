@@ -5,14 +5,13 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.forking import Fork
 from support.plain_dedup import deduplicate
 from support.sites import exported, run_command, wait_for
 from support.strategies import raw, tries
@@ -193,13 +192,7 @@ def test_against_an_empty_store_it_is_the_plain_definition(tmp_path: Path) -> No
 
 def test_an_interrupted_run_leaves_neither_output_nor_claims(tmp_path: Path) -> None:
     words = ["dedup", "-", "-o", "out.txt", "--store", "sqlite:///canonry.db"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "canonry", *words],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
+    with Fork(words, tmp_path) as process:
         process.stdin.write(b"".join(b"http://a.example/%d\n" % n for n in range(30_000)))
         process.stdin.flush()
         wait_for(lambda: bool(list(tmp_path.glob(".out.txt*"))), 60)

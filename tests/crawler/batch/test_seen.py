@@ -5,14 +5,13 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.forking import Fork
 from support.plain_dedup import deduplicate
 from support.sites import run_command
 from support.strategies import tries
@@ -250,15 +249,7 @@ def test_two_at_once_cannot_extend_a_file(tmp_path: Path) -> None:
 
 
 def test_what_was_printed_from_a_stream_counts_when_ctrl_c_ends_it(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "canonry", "dedup", "-", "--seen", "s.keys"],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with Fork(["dedup", "-", "--seen", "s.keys"], tmp_path) as process:
         lines = [b"http://a.example/%d\n" % n for n in range(4)]
         for line in lines:
             process.stdin.write(line)
@@ -266,7 +257,6 @@ def test_what_was_printed_from_a_stream_counts_when_ctrl_c_ends_it(tmp_path: Pat
             assert process.stdout.readline() == line
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 3
-        assert process.stderr is not None
         assert b" keys added to 0" in process.stderr.read()
     # The last line is printed before it counts, so that no line counts that was not printed.
     assert keys_of(lines[:3]) <= held_in(tmp_path / "s.keys") <= keys_of(lines)
@@ -366,9 +356,14 @@ def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str
     assert (tmp_path / words[5]).read_bytes() == b""
 
 
-@pytest.mark.parametrize("name", ["out", "out.csv", "out.jsonl.gz", "out.parquet"])
 @pytest.mark.parametrize(
-    "words", [["--seen", "s.keys"], ["--store", "s.db"], ["--seen", "s.keys", "--map", "map"]]
+    ("name", "words"),
+    [
+        ("out", ["--seen", "s.keys"]),
+        ("out.csv", ["--store", "s.db"]),
+        ("out.jsonl.gz", ["--seen", "s.keys", "--map", "map"]),
+        ("out.parquet", ["--seen", "s.keys"]),
+    ],
 )
 def test_an_output_with_lines_is_emptied_only_by_force(
     tmp_path: Path, name: str, words: list[str]

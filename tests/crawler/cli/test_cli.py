@@ -161,14 +161,13 @@ def test_wrong_usage_gets_a_message(tmp_path: Path, words: list[str], code: int,
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".db"] == []
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path, workers: str) -> None:
+def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("http://a.example/a%2Fb\nhttp://www.a.example/a/b\n")
     (tmp_path / "own.toml").write_text(
         'name = "own"\nversion = 1\npractice = ["decode-escapes", "fragment"]\n'
     )
-    crawl = ("crawl", "http://127.0.0.1:9/", "--workers", workers, "--store", "x.db", "--policy")
-    dedup = ("dedup", "in.txt", "--workers", workers, "--policy")
+    crawl = ("crawl", "http://127.0.0.1:9/", "--workers", "2", "--store", "x.db", "--policy")
+    dedup = ("dedup", "in.txt", "--workers", "2", "--policy")
     for words in (crawl, dedup):
         done = run_command(*words, "archive", folder=tmp_path)
         assert done.stderr.count(b"warning: policy archive@") == 1

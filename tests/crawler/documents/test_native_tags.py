@@ -88,7 +88,7 @@ def test_the_versions_are_equal() -> None:
     assert native.VERSION == VERSION
 
 
-@settings(max_examples=tries(2))
+@settings(max_examples=tries(1))
 @given(MARKUP | MANY, st.booleans(), st.booleans())
 def test_both_readers_agree(text: str, embeds: bool, xml: bool) -> None:
     page = Page()

@@ -377,10 +377,9 @@ def test_a_look_up_follows_aliases_without_any_rule(tmp_path: Path) -> None:
 _KILLS = max(2, int(os.environ.get("CANONRY_TEST_KILLS", "12")) // 3)
 
 
-@pytest.mark.every_database
 @pytest.mark.parametrize("turns_at", [1 << 30, 250])
 def test_a_crawl_killed_while_it_learns_is_right_after_resuming(
-    tmp_path: Path, turns_at: int, store_words: list[str]
+    tmp_path: Path, turns_at: int
 ) -> None:
     """Killed at random moments, also while a rule is activated or revoked."""
     site = Site()
@@ -389,7 +388,7 @@ def test_a_crawl_killed_while_it_learns_is_right_after_resuming(
     with served(site) as raw:
         for _ in range(_KILLS):
             before = site.asked.total()
-            crawl = start(tmp_path, *words(raw, *store_words))
+            crawl = start(tmp_path, *words(raw))
             moment = before + rng.randrange(1, 60)
             wait_for(
                 lambda crawl=crawl, moment=moment: (
@@ -398,16 +397,16 @@ def test_a_crawl_killed_while_it_learns_is_right_after_resuming(
             )  # type: ignore[misc]
             crawl.send_signal(signal.SIGKILL)
             crawl.communicate()
-        done = run_command(*words(raw, *store_words), folder=tmp_path)
+        done = run_command(*words(raw), folder=tmp_path)
         assert done.returncode == 0, done.stderr
     assert site.pages == everything()
     again = sum(count - 1 for path, count in site.asked.items() if path != "/robots.txt")
     assert again <= _KILLS * 8 + 10, "what was in flight, and a few that are asked again"
     if turns_at < 1000:
-        held = {row["url"] for row in exported(tmp_path, "refused", *store_words)}
+        held = {row["url"] for row in exported(tmp_path, "refused")}
         lost = {f"{SEED}docs/p{n}/" for n in range(_PAGES)} - held
         assert {url.removeprefix(SEED[:-1]) for url in lost} <= site.asked.keys()
-    status = json.loads(run_command("status", "--json", *store_words, folder=tmp_path).stdout)
+    status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 0
 
 

@@ -128,7 +128,7 @@ def test_nothing_that_ends_a_process_loses_evidence(tmp_path: Path, interruption
     assert broken.requests <= plain.requests + 10
 
 
-@settings(max_examples=tries(0.02), deadline=None)
+@settings(max_examples=tries(0.03), deadline=None)
 @given(st.lists(st.sampled_from(("", *INTERRUPTED)), min_size=len(URLS), max_size=len(URLS)))
 def test_a_process_may_end_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, interruptions: list[str]

@@ -16,7 +16,6 @@ from support.databases import url_of
 from support.servers import Answer
 from support.simweb import webjudge, webstore
 from support.simweb.web import Spec, sites
-from support.simweb.webserver import ServingError, served
 from support.sites import wait_for
 
 _SMALL = Spec(seed=1, hosts=2, resources=10, adversaries=False)
@@ -63,7 +62,7 @@ def _judged(path: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_server_ends_with_the_process_that_started_it(
     number: signal.Signals, tmp_path: Path
 ) -> None:
@@ -78,39 +77,6 @@ def test_the_server_ends_with_the_process_that_started_it(
         wait_for(lambda: _is_refused(port), 20)
     log = (tmp_path / "requests.log").read_text(encoding="utf-8")
     assert log.count("\n") == 2
-
-
-def test_a_busy_port_is_named_and_nothing_is_written(tmp_path: Path) -> None:
-    with _serving(tmp_path) as (_process, port):
-        wait_for(lambda: (tmp_path / "requests.log").stat().st_size > 0)
-        before = {file: file.read_bytes() for file in tmp_path.iterdir()}
-        words = [sys.executable, "-c", _SERVE, str(port), str(tmp_path)]
-        second = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-        assert second.returncode == 1
-        assert second.stderr.startswith(f"port {port} of 127.0.0.1 cannot be used: Address already")
-        assert second.stderr.count("\n") == 1
-        assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-def test_the_second_port_counts_too(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with (
-            pytest.raises(ServingError, match=f"port {port} of .* Address already in use; give"),
-            served(_SMALL, tmp_path, (0, port)),
-        ):
-            pass
-    with pytest.raises(ServingError, match="no such port"), served(_SMALL, tmp_path, (0, 65_536)):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_that_ends_before_it_serves_is_told_at_once(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ServingError, match="ended before the web was made, with exit code 1"),
-        served(_SMALL, tmp_path / "nowhere"),
-    ):
-        pass
 
 
 def test_what_is_no_log_is_named(tmp_path: Path) -> None:
@@ -151,14 +117,6 @@ def test_hosts_with_few_requests_avoid_no_share() -> None:
     assert many[0].fetches > webjudge.WARM
     assert webjudge.figures(many).avoided is not None
     assert webjudge.figures([*few, *many]).avoided == webjudge.figures(many).avoided
-
-
-def test_judging_says_that_a_log_has_no_end(tmp_path: Path) -> None:
-    log = tmp_path / "requests.log"
-    log.write_text(webjudge.write_head(_SMALL), encoding="utf-8")
-    done = _judged(log)
-    assert done.returncode == 0
-    assert "A log does not say whether the crawler came to its end" in done.stdout
 
 
 def test_hosts_that_reached_the_limit_of_urls_are_named(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 from support.ports import free_port
 from support.servers import Answer, ok, raw_server
-from support.sites import from_thread
+from support.sites import from_thread, run_command
 
 _BIN = Path(sys.prefix) / "bin"
 _SECONDS = 60
@@ -49,8 +49,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archive")
     with from_thread(raw_server(_site)) as raw:
         words = ["http://h.example/", "--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0"]
-        command = [sys.executable, "-m", "canonry", "crawl", *words, "--no-learn", "--warc", "kept"]
-        subprocess.run(command, cwd=folder, check=True, timeout=_SECONDS)
+        done = run_command("crawl", *words, "--no-learn", "--warc", "kept", folder=folder)
+        assert done.returncode == 0, done.stderr
     return folder / "kept"
 
 

@@ -4,8 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +12,16 @@ from pathlib import Path
 import pytest
 from fastwarc import ArchiveIterator
 from multidict import CIMultiDict
+from support.forking import Fork
 from support.servers import Raw, ok, raw_server
-from support.sites import from_thread, run_command, wait_for
+from support.sites import from_thread, run_command, start, wait_for
 
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.observe.unfinished_warc import finish_abandoned
 from canonry.crawler.observe.warc import WarcArchive
 
 SEED = "http://h.example/"
+_MANY = 50_000  # bytes of a file: some dozens of pages
 
 
 def words(raw: Raw, *more: str) -> list[str]:
@@ -41,12 +41,11 @@ def endless(head: bytes) -> bytes:
 
 
 @contextmanager
-def crawling(folder: Path, raw: Raw, *more: str) -> Iterator[subprocess.Popen[bytes]]:
+def crawling(folder: Path, raw: Raw, *more: str) -> Iterator[Fork]:
     """Run a crawl until the end of a block, and enter it when many pages are written."""
-    command = [sys.executable, "-m", "canonry", *words(raw, *more)]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as process:
+    with start(folder, *words(raw, *more)) as process:
         try:
-            wait_for(lambda: any(f.stat().st_size > 50_000 for f in unfinished(folder)), 60)
+            wait_for(lambda: any(f.stat().st_size > _MANY for f in unfinished(folder)), 60)
             yield process
         finally:
             process.kill()
@@ -154,9 +153,9 @@ def test_the_file_of_a_living_crawl_stays(tmp_path: Path) -> None:
 
 def test_the_file_of_a_killed_worker_is_finished_in_the_same_run(tmp_path: Path) -> None:
     with from_thread(raw_server(endless)) as raw:
-        more = ["--workers", "2", "--max-pages", "2000"]
+        more = ["--workers", "2", "--max-pages", "500"]
         with crawling(tmp_path, raw, *more) as process:
-            [left, *_] = (one for one in unfinished(tmp_path) if one.stat().st_size > 50_000)
+            [left, *_] = (one for one in unfinished(tmp_path) if one.stat().st_size > _MANY)
             os.kill(int(left.name.split("-")[2]), signal.SIGKILL)
             assert process.wait(60) == 0
     assert not unfinished(tmp_path)

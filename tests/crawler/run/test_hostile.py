@@ -370,7 +370,7 @@ def test_a_large_host_does_not_delay_hosts_that_are_found_later(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_faulty_site_is_crawled_completely(tmp_path: Path, seed: int) -> None:
     """Resets, half bodies, wrong lengths, garbage, slow bytes and 5xx, a few times for each URL."""
     rng = random.Random(seed)
@@ -586,9 +586,7 @@ def test_pages_that_always_fail_cost_little_and_can_be_released(
     assert (found["failed"], len(pages)) == ({}, 416)
 
 
-@pytest.mark.parametrize(
-    "status", ["500 Broken", "502 Bad Gateway", "503 Busy", "503 Busy\r\nRetry-After: 1"]
-)
+@pytest.mark.parametrize("status", ["500 Broken", "503 Busy\r\nRetry-After: 1"])
 def test_nothing_is_lost_when_a_host_fails_for_a_time(tmp_path: Path, status: str) -> None:
     """It begins while requests are answered, and lasts for two of three retries."""
     answered = 0

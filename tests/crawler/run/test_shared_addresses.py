@@ -13,7 +13,7 @@ from support.sites import from_thread, pages_of, start, wait_for
 
 _DELAY, _PAUSE = 0.3, 0.1  # between two requests to a host, and to an address
 _CLOCKS = 0.05  # a request may arrive later, and the next one sooner
-_PAGES = 12
+_PAGES = 6
 _SETTINGS = f"""
 [crawl]
 delay = {_DELAY}
@@ -52,13 +52,10 @@ async def _serving() -> AsyncIterator[_Site]:
 
 @pytest.mark.every_database
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_the_pause_of_an_address_holds_over_processes(
-    tmp_path: Path, database: str, workers: str
-) -> None:
+def test_the_pause_of_an_address_holds_over_processes(tmp_path: Path, database: str) -> None:
     store = url_of(tmp_path)
     (tmp_path / "s.toml").write_text(_SETTINGS, encoding="utf-8")
-    more = ("--store", store, "--config", "s.toml", "--scope", "any", "--workers", workers)
+    more = ("--store", store, "--config", "s.toml", "--scope", "any", "--workers", "2")
     with from_thread(_serving()) as site:
         crawls = []
         for host in ("localhost", "127.0.0.1"):

@@ -3,8 +3,6 @@
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from support.crawls import page, target_of
 from support.servers import Raw, raw_server
-from support.sites import from_thread, wait_for
+from support.sites import from_thread, start, wait_for
 
 from canonry.crawler.cli.commands import main
 
@@ -224,16 +222,16 @@ def test_a_seed_with_a_password_is_resumed_with_it(raw: Raw) -> None:
     ] == {"out-of-scope": 1}, "the host of the seed is in scope"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, "1"), (signal.SIGKILL, "2")])
 def test_a_crawl_that_was_stopped_is_resumed_as_it_was_begun(
     raw: Raw, number: signal.Signals, workers: str
 ) -> None:
     words = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0.1", "--workers", workers]
-    run = [sys.executable, "-m", "canonry", "crawl", SEED, *words, "--store", "s.db"]
-    with subprocess.Popen([*run, "--exclude", "*/x/*"], stderr=subprocess.DEVNULL) as process:
-        wait_for(lambda: len(raw.heads) > 5)
-        process.send_signal(number)
+    run = ["crawl", SEED, *words, "--store", "s.db", "--exclude", "*/x/*"]
+    process = start(Path.cwd(), *run)
+    wait_for(lambda: len(raw.heads) > 5)
+    process.send_signal(number)
+    process.communicate()
     done = crawl("--delay", "0", "--workers", "1", "--json")
     assert "As in the crawl that this one resumes: --exclude '*/x/*' --connect-to" in done.stderr
     found = json.loads(done.stdout)

@@ -1,16 +1,14 @@
 """The options of the live page, which serve and crawl share: where it is, and who may see it."""
 
 import http.client
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from support.crawls import page
+from support.forking import Fork
 from support.servers import raw_server
-from support.sites import from_thread
+from support.sites import from_thread, start
 
 from canonry.crawler.cli.commands import main
 
@@ -39,12 +37,9 @@ def test_viewers_need_the_token_that_was_given(
             ["serve", "--port", "0"],
             ["crawl", "http://a.example/", *to, "--serve=0"],
         ):
-            run = [sys.executable, "-m", "canonry", *command, *words]
-            with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-                assert process.stderr is not None
-                lines = iter(process.stderr)
-                told = next(line for line in lines if line.startswith("The live page: "))
-                process.send_signal(signal.SIGTERM)
+            with start(tmp_path, *command, *words) as process:
+                told = place_of(process)
+                process.terminate()
             assert told.endswith(f"/?token={TOKEN}\n")
 
 
@@ -57,17 +52,19 @@ def test_the_page_listens_where_it_is_told_and_answers_to_names(
         words = ["localhost:0", "--allow-host", "crawl.example"]
         if command[0] == "crawl":
             words += ["--connect-to", f"::127.0.0.1:{raw.port}"]
-        run = [sys.executable, "-m", "canonry", *command, *words]
-        with subprocess.Popen(run, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            lines = iter(process.stderr)
-            told = next(line for line in lines if line.startswith("The live page: "))
-            port = int(told.strip().rstrip("/").rpartition(":")[2])
+        with start(tmp_path, *command, *words) as process:
+            port = int(place_of(process).strip().rstrip("/").rpartition(":")[2])
             asked = {
                 name: status_of(port, f"{name}:{port}") for name in ("crawl.example", "no.example")
             }
-            process.send_signal(signal.SIGTERM)
+            process.terminate()
     assert asked["crawl.example"] != asked["no.example"] == 421
+
+
+def place_of(process: Fork) -> str:
+    """Return the line that says where the page is."""
+    lines = (line.decode() for line in process.stderr)
+    return next(line for line in lines if line.startswith("The live page: "))
 
 
 def status_of(port: int, name: str) -> int:

@@ -6,6 +6,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.strategies import tries
 
 from canonry.crawler.learn.text import plain_blocks
 from canonry.crawler.learn.text.text_blocks import TextBlock, blocks_of, decoded, place_of
@@ -34,7 +35,7 @@ def compiled() -> object:
     return pytest.importorskip("canonry.crawler.learn.text._blocks", reason="needs a C compiler")
 
 
-@settings(max_examples=1000)
+@settings(max_examples=tries(2))
 @given(MARKUP | st.binary(max_size=300), st.booleans())
 def test_both_readings_agree(body: bytes, markup: bool) -> None:
     native = compiled()
