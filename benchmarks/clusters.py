@@ -14,7 +14,7 @@ from canonry.crawler.named_policies import find_policy
 from canonry.crawler.opening import open_store
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.schema import State, aliases, keys, pages, url_rows
-from canonry.storage.sql.url_tails import tail_of
+from canonry.storage.sql.url_suffixes import suffix_of
 
 _STEP = 100_000
 
@@ -46,7 +46,7 @@ def write(connection: Any, make: canonry.Canonicalizer, url_ids: range) -> None:
         state = (State.FETCHED, State.REDIRECTED, State.HELD, State.FETCHED)[kind]
         reason = "learned" if kind == 2 else None
         of_urls.append(
-            (url_id, tail_of(url, "h.example"), 1, int(state), reason, 1, 0, 0, 1.0, 1.0, 0)
+            (url_id, suffix_of(url, "h.example"), 1, int(state), reason, 1, 0, 0, 1.0, 1.0, 0)
         )
         of_keys.append((make(url).key, url_id))
         if kind in {0, 3}:
@@ -63,7 +63,7 @@ def write(connection: Any, make: canonry.Canonicalizer, url_ids: range) -> None:
             edges.append((url_id, url_id, page, name, code, target, 1e9, 1e9, 1))
     names = [
         "id",
-        "tail",
+        "suffix",
         "host_id",
         "state",
         "reason",

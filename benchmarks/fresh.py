@@ -24,10 +24,10 @@ from canonry.storage import Candidate, Store
 from canonry.storage.sql import schema
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.url_tails import tails_of
+from canonry.storage.sql.url_suffixes import suffixes_of
 
 _GROUP = 100
-_BOUND = {"id": "?", "tail": "?", "host_id": "?", "depth": "1", "found_at": "?"}
+_BOUND = {"id": "?", "suffix": "?", "host_id": "?", "depth": "1", "found_at": "?"}
 _NULL = ("spelling", "reason", "source_id")
 _MILLION = 1_000_000
 _Work = Callable[[Connection], object]
@@ -37,8 +37,8 @@ def plain(first: int, some: list[Candidate]) -> _Work:
     """Prepare the rows of URLs; return what inserts them, one after the other."""
     known = sorted((one.key, n) for n, one in enumerate(some, first))
     rows = [
-        (n, tail, None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
-        for n, tail in enumerate(_tails(some), first)
+        (n, suffix, None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
+        for n, suffix in enumerate(_suffixes(some), first)
     ]
 
     def insert(connection: Connection) -> None:
@@ -54,7 +54,7 @@ def best(first: int, some: list[Candidate]) -> _Work:
     flat = [value for row in known for value in row]
     width = 2 * _GROUP
     groups = [tuple(flat[at : at + width]) for at in range(0, len(flat), width)]
-    rows = [(n, tail, n % 1000, 0.0) for n, tail in enumerate(_tails(some), first)]
+    rows = [(n, suffix, n % 1000, 0.0) for n, suffix in enumerate(_suffixes(some), first)]
 
     marks = dict.fromkeys(COLUMNS, "0") | dict.fromkeys(_NULL, "NULL") | _BOUND
     columns, values = ", ".join(COLUMNS), ", ".join(map(marks.__getitem__, COLUMNS))
@@ -69,8 +69,8 @@ def best(first: int, some: list[Candidate]) -> _Work:
     return insert
 
 
-def _tails(some: list[Candidate]) -> list[str]:
-    return tails_of([one.url for one in some], [one.host for one in some])
+def _suffixes(some: list[Candidate]) -> list[str]:
+    return suffixes_of([one.url for one in some], [one.host for one in some])
 
 
 def fill(folder: Path, millions: int, turn: int) -> list[dict[str, float]]:

@@ -28,7 +28,7 @@ from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions
 from canonry.storage.sql.bulk import add_counts, insert_rows, next_id
 from canonry.storage.sql.transitions import QUEUED, Transition
-from canonry.storage.sql.url_tails import tail_of
+from canonry.storage.sql.url_suffixes import suffix_of
 
 _BATCH = 250_000  # URLs in one transaction
 _NOW = float(int(time.time()))
@@ -200,7 +200,7 @@ def _put_urls(
         rows.append((*row, _NOW - 500_000))
         after = QUEUED if state == State.QUEUED else (State(state), reason)
         moves[Transition(host + 1, depth, None, after)] += 1
-    kept = [(row[0], tail_of(row[1], host_name(row[3] - 1)), *row[2:]) for row in rows]
+    kept = [(row[0], suffix_of(row[1], host_name(row[3] - 1)), *row[2:]) for row in rows]
     insert_rows(connection, schema.url_rows, COLUMNS, kept)
     transitions.count(connection, moves)
     _put_pages(connection, rows)

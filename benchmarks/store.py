@@ -26,10 +26,10 @@ from canonry.storage.seen.bloom import KeyFilter
 from canonry.storage.sql import schema
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.url_tails import tail_of
+from canonry.storage.sql.url_suffixes import suffix_of
 
 COLUMNS = (
-    *("id", "tail", "spelling", "host_id", "state", "reason", "depth", "hops"),
+    *("id", "suffix", "spelling", "host_id", "state", "reason", "depth", "hops"),
     *("source_id", "priority", "attempts", "due", "found_at"),
 )
 BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting
@@ -158,7 +158,21 @@ def sqlite_alone(folder: Path, millions: int) -> list[Took]:
             part = made[start : start + BATCH]
             known = sorted((key, n) for n, key in part)
             rows = [
-                (n, tail_of(one.url, one.host), None, n % 1000, 0, None, 1, 0, None, 0, 0, 0.0, 0.0)
+                (
+                    n,
+                    suffix_of(one.url, one.host),
+                    None,
+                    n % 1000,
+                    0,
+                    None,
+                    1,
+                    0,
+                    None,
+                    0,
+                    0,
+                    0.0,
+                    0.0,
+                )
                 for (n, _), one in zip(part, candidates(part), strict=True)
             ]
             batches.append((known, rows))

@@ -25,7 +25,7 @@ The states of a URL:
 |---|---|
 """
 _VIEW = """\
-A view of `url_rows` for all who read: it has the same columns, but instead of the tail the whole
+A view of `url_rows` for all who read: it has the same columns, but instead of the suffix the whole
 URL, `url`: what to request, as first found. The table lacks what the row of the host says already.
 """
 

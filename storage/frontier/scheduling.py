@@ -27,7 +27,7 @@ from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import DIALECTS, State, hosts, queue_order, url_rows, urls
 from canonry.storage.sql.tables.guest_tables import queues, schedule
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
-from canonry.storage.sql.url_tails import tail_of
+from canonry.storage.sql.url_suffixes import suffix_of
 
 IN_FLIGHT = "in-flight"  # the reason of queued URLs that an engine has
 UNDISCOVERED = "undiscovered"  # the reason of targets that no engine has given to us yet
@@ -273,7 +273,7 @@ def _change_queue(connection: Connection, url_id: int, url: str, queue: str) -> 
     here = url_rows.c.id == url_id
     old_id = connection.execute(select(url_rows.c.host_id).where(here)).scalar_one()
     connection.execute(
-        update(url_rows).where(here).values(host_id=new_id, tail=tail_of(url, queue))
+        update(url_rows).where(here).values(host_id=new_id, suffix=suffix_of(url, queue))
     )
     for host_id, more in ((old_id, -1), (new_id, 1)):
         connection.execute(

@@ -21,7 +21,7 @@ from canonry.storage.learned.classes import (
 )
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import url_ids_of_keys
-from canonry.storage.sql import transitions, url_tails
+from canonry.storage.sql import transitions, url_suffixes
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_rows
 from canonry.storage.sql.schema import State, classes
 from canonry.storage.sql.transitions import Transition, state_reason
@@ -75,9 +75,9 @@ _KNOWN_BY_ID = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our 
 def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_Rows]:
     """Yield the rows of hosts' URLs in batches: the columns, and the URLs."""
     for host_id, name in _hosts_named(connection, names):
-        question = f"SELECT {_COLUMNS}, tail FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
+        question = f"SELECT {_COLUMNS}, suffix FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
         for rows in stream_rows(connection, question, _AT_ONCE):
-            yield rows, url_tails.urls_of([row[-1] for row in rows], name)
+            yield rows, url_suffixes.urls_of([row[-1] for row in rows], name)
 
 
 def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:

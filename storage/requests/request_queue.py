@@ -49,7 +49,7 @@ class NewRequest(NamedTuple):
     hops: int
     body: bytes | None
     url_id: int | None = None
-    standing: int = RequestState.READY
+    status: int = RequestState.READY
     owner: str | None = None
 
 
@@ -68,7 +68,7 @@ class OpenRequest(NamedTuple):
     key: bytes
     depth: int
     hops: int
-    standing: int
+    status: int
 
 
 class DoneRequest(NamedTuple):
@@ -100,21 +100,21 @@ _PUT = Prepared(
 )
 _best = (
     select(_c.id)
-    .where(_c.spider == bindparam("its"), _c.standing == RequestState.READY)
+    .where(_c.spider == bindparam("its"), _c.status == RequestState.READY)
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
 )
 _TAKE = Prepared(
     update(requests)
     .where(_c.id == _best.scalar_subquery())
-    .values(standing=int(RequestState.LEASED), owner=bindparam("by"))
+    .values(status=int(RequestState.LEASED), owner=bindparam("by"))
     .returning(_c.id, _c.body)
 )
 _FINISH = Prepared(
-    update(requests).where(_c.id == bindparam("request_id")).values(standing=int(RequestState.DONE))
+    update(requests).where(_c.id == bindparam("request_id")).values(status=int(RequestState.DONE))
 )
 _OPEN = (
-    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.standing)
+    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.status)
     .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
     .order_by(_c.id)
     .limit(bindparam("most"))
@@ -124,7 +124,7 @@ _ADMITTED = (
 )
 _DONE = (
     select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
-    .where(_c.spider == bindparam("its"), _c.standing == RequestState.DONE)
+    .where(_c.spider == bindparam("its"), _c.status == RequestState.DONE)
     .where(_c.owner == bindparam("by"))
     .order_by(_c.id)
     .limit(bindparam("most"))
@@ -132,10 +132,10 @@ _DONE = (
 _KEEP = (
     update(requests)
     .where(_c.id == bindparam("request_id"), _c.is_start == 1)
-    .values(standing=int(RequestState.STARTED), body=None, claim=None, owner=None)
+    .values(status=int(RequestState.STARTED), body=None, claim=None, owner=None)
 )
 _REMOVE = delete(requests).where(_c.id == bindparam("request_id"), _c.is_start == 0)
-_waits = or_(_c.standing == RequestState.READY, _c.standing == RequestState.LEASED)
+_waits = or_(_c.status == RequestState.READY, _c.status == RequestState.LEASED)
 _OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _waits).limit(1))
 _BY_OTHERS = select(
     exists().where(
@@ -246,20 +246,20 @@ class Swept(NamedTuple):
 
 def park(connection: Connection, url_ids: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
-    ready = update(requests).where(_c.standing == RequestState.READY)
+    ready = update(requests).where(_c.status == RequestState.READY)
     number = 0
     for part in chunks(list(url_ids)):
         held = ready.where(_c.url_id.in_(part), _held)
-        number += connection.execute(held.values(standing=int(RequestState.PARKED))).rowcount
+        number += connection.execute(held.values(status=int(RequestState.PARKED))).rowcount
     return number
 
 
 def sweep(connection: Connection, spider: str) -> Swept:
     """Park and release a spider's requests as learned rules now say."""
     mine = update(requests).where(_c.spider == spider)
-    ready, parked = _c.standing == RequestState.READY, _c.standing == RequestState.PARKED
-    parking = mine.where(ready, _held).values(standing=int(RequestState.PARKED))
-    releasing = mine.where(parked, _queued).values(standing=int(RequestState.READY))
+    ready, parked = _c.status == RequestState.READY, _c.status == RequestState.PARKED
+    parking = mine.where(ready, _held).values(status=int(RequestState.PARKED))
+    releasing = mine.where(parked, _queued).values(status=int(RequestState.READY))
     return Swept(connection.execute(parking).rowcount, connection.execute(releasing).rowcount)
 
 
@@ -287,13 +287,13 @@ def was_started(connection: Connection, spider: str, fingerprint: bytes, up_to: 
 
 def end_crawl(connection: Connection, spider: str) -> None:
     """Delete the start requests that were kept: the next crawl starts anew."""
-    kept = _c.standing == RequestState.STARTED
+    kept = _c.status == RequestState.STARTED
     connection.execute(delete(requests).where(_c.spider == spider, kept))
 
 
 def owners(connection: Connection) -> set[str]:
     """Return the workers that have requests."""
-    having = _c.standing.in_([RequestState.LEASED, RequestState.DONE])
+    having = _c.status.in_([RequestState.LEASED, RequestState.DONE])
     return {name for name in connection.scalars(select(_c.owner).where(having).distinct()) if name}
 
 
@@ -305,11 +305,9 @@ def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
     if not dead:
         return 0
     theirs = update(requests).where(_c.owner.in_(dead))
-    leased = theirs.where(_c.standing == RequestState.LEASED)
-    number = connection.execute(
-        leased.values(standing=int(RequestState.READY), owner=None)
-    ).rowcount
-    connection.execute(theirs.where(_c.standing == RequestState.DONE).values(owner=heir))
+    leased = theirs.where(_c.status == RequestState.LEASED)
+    number = connection.execute(leased.values(status=int(RequestState.READY), owner=None)).rowcount
+    connection.execute(theirs.where(_c.status == RequestState.DONE).values(owner=heir))
     return number
 
 

@@ -30,7 +30,7 @@ from canonry.storage.sql.bulk import insert_columns, next_id, rows_of
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, Transition
-from canonry.storage.sql.url_tails import tails_of
+from canonry.storage.sql.url_suffixes import suffixes_of
 
 _QUEUED, _HELD = int(State.QUEUED), int(State.HELD)
 _HOST = itemgetter(Candidate._fields.index("host"))
@@ -130,7 +130,7 @@ def columns_of(
     texts, spellings, _keys, names, depths, hops, sources, held, _listed, priorities, _ = columns
     return {
         "id": numbers,
-        "tail": tails_of(texts, names),
+        "suffix": suffixes_of(texts, names),
         "spelling": [
             None if spelling == text else spelling.replace("\0", "%00")
             for text, spelling in zip(texts, spellings, strict=True)

@@ -154,7 +154,7 @@ url_rows = Table(
     Column("reason", Words, comment="reason why it is held or failed, or waits"),
     Column("spelling", Words, comment="as written in the document, if different"),
     Column(
-        "tail",
+        "suffix",
         Text,
         nullable=False,
         comment="its URL after https and the host; a colon goes before it for http; else all of it",
@@ -181,18 +181,18 @@ partial_index(
 partial_index(Index("urls_led_to", url_rows.c.id), and_(url_rows.c.depth == 0, url_rows.c.hops > 0))
 
 _name = select(hosts.c.name).where(hosts.c.id == url_rows.c.host_id).scalar_subquery()
-_tail = url_rows.c.tail
+_suffix = url_rows.c.suffix
 _text = case(
-    (func.substr(_tail, 1, 1) == "/", literal("https://") + _name + _tail),
-    (func.substr(_tail, 1, 2) == ":/", literal("http://") + _name + func.substr(_tail, 2)),
-    else_=_tail,
+    (func.substr(_suffix, 1, 1) == "/", literal("https://") + _name + _suffix),
+    (func.substr(_suffix, 1, 2) == ":/", literal("http://") + _name + func.substr(_suffix, 2)),
+    else_=_suffix,
 )
 # A view of the rows with the whole URL, which is put together only where it is selected.
 urls = CreateView(
     select(
         url_rows.c.id,
         _text.label("url"),
-        *(column for column in url_rows.c if column.name not in {"id", "tail"}),
+        *(column for column in url_rows.c if column.name not in {"id", "suffix"}),
     ),
     "urls",
     metadata=metadata,

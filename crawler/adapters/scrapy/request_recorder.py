@@ -105,7 +105,7 @@ class RequestRecorder:
             (
                 request.request_id
                 for request, admission in pairs
-                if not admission.new and request.standing == RequestState.READY
+                if not admission.new and request.status == RequestState.READY
             ),
         )
         held = [admission.url_id for _request, admission in pairs if admission.new]

@@ -73,7 +73,7 @@ def row_of(
 def claimed_row(session: RequestSession, request: Request, found: RequestKey) -> NewRequest:
     """Return the row with which to claim a request that is queued by Scrapy and not here."""
     row = row_of(session, request, found)
-    return row._replace(standing=int(RequestState.DONE), is_start=0, owner=session.worker)
+    return row._replace(status=int(RequestState.DONE), is_start=0, owner=session.worker)
 
 
 def continues(session: RequestSession, request: Request, found: RequestKey) -> bool:

@@ -262,8 +262,8 @@ class RequestSession:
                 [admitted] = self.store.admit_in(connection, [candidate], time.time())
                 state = select(urls.c.state).where(urls.c.id == admitted.url_id)
                 held = connection.scalar(state) == State.HELD
-                standing = int(RequestState.PARKED if held else new.standing)
-                row = new._replace(claim=None, url_id=admitted.url_id, standing=standing)
+                status = int(RequestState.PARKED if held else new.status)
+                row = new._replace(claim=None, url_id=admitted.url_id, status=status)
                 request_queue.put(connection, row)
                 if admitted.replaces is not None:
                     self.recorder.parked += request_queue.park(connection, [admitted.replaces])
@@ -307,7 +307,7 @@ class RequestSession:
     def put_done(self, new: NewRequest) -> None:
         """Store a finished request that the store has not seen before."""
         with self._briefly() as connection:
-            done = new._replace(standing=int(RequestState.DONE), owner=self.worker)
+            done = new._replace(status=int(RequestState.DONE), owner=self.worker)
             request_queue.put(connection, done)
         self._not_admitted += 1
 

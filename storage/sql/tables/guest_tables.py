@@ -67,7 +67,7 @@ requests = Table(
     metadata,
     Column("id", RowId, primary_key=True),
     Column("spider", Words, nullable=False, comment="in whose queue it stands"),
-    Column("standing", SmallInteger, nullable=False, comment="see RequestState"),
+    Column("status", SmallInteger, nullable=False, comment="see RequestState"),
     Column("rank", BigInteger, nullable=False, comment="requests with a smaller one go first"),
     Column("place", BigInteger, nullable=False, comment="order among those of one rank"),
     Column("is_start", SmallInteger, nullable=False, comment="1: the spider starts with it"),
@@ -87,7 +87,7 @@ requests = Table(
     Column("owner", Text, comment="the worker that has it"),
 )
 _queue = (requests.c.rank, requests.c.is_start, requests.c.place)
-Index("requests_queue", requests.c.spider, requests.c.standing, *_queue)
+Index("requests_queue", requests.c.spider, requests.c.status, *_queue)
 partial_index(Index("requests_by_url", requests.c.url_id), requests.c.url_id.is_not(None))
 _open = requests.c.url_id.is_(None) & requests.c.key.is_not(None) & requests.c.claim.is_not(None)
 partial_index(Index("requests_open", requests.c.id), _open)

@@ -254,7 +254,7 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
         job["settings"]["learn"] = {"enabled": "a value that was allowed"}
         database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
         database.execute(
-            "UPDATE url_rows SET state = 4, reason = 'host-budget' WHERE tail LIKE '%/old'"
+            "UPDATE url_rows SET state = 4, reason = 'host-budget' WHERE suffix LIKE '%/old'"
         )
     database.close()
     found = asked(store, f"{SEED}old")

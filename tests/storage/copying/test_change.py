@@ -246,7 +246,7 @@ def test_waiting_requests_of_other_crawlers_get_the_new_keys(tmp_path: Path) -> 
     store = open_store(tmp_path)
     one, other = admit(store, [f"{H}/x?a=1&b=2", f"{H}/x?b=2&a=1"])
     store.record([visited(other.url_id, State.FETCHED, page=page())], 5.0)
-    waiting = {"spider": "s", "standing": 0, "rank": 0, "place": 0, "is_start": 0, "depth": 0}
+    waiting = {"spider": "s", "status": 0, "rank": 0, "place": 0, "is_start": 0, "depth": 0}
     rows = [
         waiting | {"fingerprint": b"1", "url": f"{H}/x?b=2&a=1", "url_id": one.url_id},
         waiting | {"fingerprint": b"2", "url": f"{H}/y?b=2&a=1", "url_id": None},

@@ -94,7 +94,7 @@ def test_of_requests_that_are_one_now_only_the_first_waits(tmp_path: Path) -> No
     urls = [f"{H}/x?a=1&b=2", f"{H}/x?b=2&a=1", f"{H}/form"]
     keys = [MAKE(urls[0]).key, MAKE(urls[1]).key, None]
     claims = [*keys[:2], b"hash of a POST"]
-    plain = dict.fromkeys(("standing", "rank", "place", "is_start", "depth", "hops"), 0)
+    plain = dict.fromkeys(("status", "rank", "place", "is_start", "depth", "hops"), 0)
     with store.transaction() as connection:
         for url, key, claim in zip(urls, keys, claims, strict=True):
             row = {"spider": "s", "url": url, "key": key, "claim": claim, "fingerprint": claim}

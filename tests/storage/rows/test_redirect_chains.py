@@ -23,7 +23,7 @@ def test_each_chain_is_followed_to_its_end(tmp_path: Path) -> None:
     moved = State.REDIRECTED
     store.record([visited(url_ids[0], moved, hops=to(5))], 1.0)  # later it leads elsewhere
     with store.transaction() as connection:
-        connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE tail = ':/0'")
+        connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE suffix = ':/0'")
     outcomes = [
         visited(url_ids[0], moved, hops=to(1)),
         visited(url_ids[1], moved, hops=to(2)),
@@ -51,9 +51,9 @@ def test_of_two_redirects_at_one_moment_the_later_one_counts_for_all(tmp_path: P
         hops = (Hop("redirect", 301, candidate(f"http://a.example/{target}")),)
         store.record([visited(first, State.REDIRECTED, hops=hops)], 1.0)
         with store.transaction() as connection:
-            connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE tail = ':/a'")
+            connection.exec_driver_sql("UPDATE url_rows SET state = 0 WHERE suffix = ':/a'")
     with store.transaction() as connection:
-        connection.exec_driver_sql("UPDATE url_rows SET state = 2 WHERE tail = ':/a'")
+        connection.exec_driver_sql("UPDATE url_rows SET state = 2 WHERE suffix = ':/a'")
         [chain] = chains(connection, [first])
         leads = redirects_from(connection, first)
     store.close()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.every_database
 _NUMBER = 6
 _COLUMNS: dict[str, list[Any]] = {
     "id": [*range(1, _NUMBER + 1)],
-    "tail": ["NULL"] * _NUMBER,  # a text is never taken for what it says
+    "suffix": ["NULL"] * _NUMBER,  # a text is never taken for what it says
     "spelling": [None] * _NUMBER,
     "host_id": [2**30] * _NUMBER,
     "state": [0] * _NUMBER,
@@ -81,11 +81,11 @@ def test_all_rows_are_given_some_at_once(tmp_path: Path) -> None:
     rows = len(_COLUMNS["id"])
     with store.transaction() as connection:
         bulk.insert_columns(connection, url_rows, _COLUMNS)
-        question = "SELECT id, tail FROM url_rows ORDER BY id"
+        question = "SELECT id, suffix FROM url_rows ORDER BY id"
         some = [list(map(tuple, part)) for part in bulk.stream_rows(connection, question, rows - 1)]
         assert [len(part) for part in some] == [rows - 1, 1]
         assert [row for part in some for row in part] == [
-            *zip(_COLUMNS["id"], _COLUMNS["tail"], strict=True)
+            *zip(_COLUMNS["id"], _COLUMNS["suffix"], strict=True)
         ]
         first = next(bulk.stream_rows(connection, question, 1))  # the rest is not in the way
         bulk.change_rows(connection, "DELETE FROM url_rows WHERE id", [first[0][0]])

@@ -18,15 +18,15 @@ NAMES = [column.name for column in requests.c if column.name != "id"]
 PUT = Prepared(insert(requests).inline().values({name: bindparam(name) for name in NAMES}))
 TAKE = Prepared(
     update(requests)
-    .where(_c.claim == bindparam("it"), _c.standing == 0)
-    .values(standing=1)
+    .where(_c.claim == bindparam("it"), _c.status == 0)
+    .values(status=1)
     .returning(_c.url, _c.body)
 )
 MOVE = Prepared(update(requests).where(_c.claim == bindparam("it")).values(place=bindparam("at")))
 ALL = Prepared(select(_c.claim).where(_c.rank > bindparam("least"), _c.place > 1).order_by(_c.id))
 BROKEN = Prepared(text("SELECT nothing FROM nowhere"))
 ROW = dict.fromkeys(NAMES) | {
-    "spider": "a\0b", "standing": 0, "rank": -5, "place": 1 << 60, "is_start": 0,
+    "spider": "a\0b", "status": 0, "rank": -5, "place": 1 << 60, "is_start": 0,
     "fingerprint": b"\0\xff", "claim": b"\0\xff", "url": "http://a.example/%s?é", "depth": 1,
     "hops": 0, "body": b"body\0",
 }  # fmt: skip
@@ -39,7 +39,7 @@ def test_rows_are_written_and_returned_as_they_are(tmp_path: Path) -> None:
         assert TAKE.run(connection, {"it": b"\0\xff"}) == [(ROW["url"], ROW["body"])]
         assert TAKE.run(connection, {"it": b"\0\xff"}) == []
         kept = connection.execute(select(requests)).one()._asdict()
-    assert kept | {"id": 0} == ROW | {"id": 0, "standing": 1, "spider": "a%00b"}
+    assert kept | {"id": 0} == ROW | {"id": 0, "status": 1, "spider": "a%00b"}
     store.close()
 
 

@@ -1,4 +1,4 @@
-"""Tails: the view has every URL as it was given, whatever the row of its host says."""
+"""Suffixes: the view has every URL as it was given, whatever the row of its host says."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sqlalchemy import select
 from support.stores import candidate, open_store
 
 from canonry.storage.sql.schema import url_rows, urls
-from canonry.storage.sql.url_tails import tail_of, urls_of
+from canonry.storage.sql.url_suffixes import suffix_of, urls_of
 
 _URLS = {  # each with its host, and what the table keeps
     "https://a.example/": ("a.example", "/"),
@@ -35,16 +35,16 @@ def test_the_view_has_each_url_whole(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     some = [
         candidate("http://x.example/")._replace(url=url, host=host, key=bytes([n]) * 16)
-        for n, (url, (host, _tail)) in enumerate(_URLS.items())
+        for n, (url, (host, _suffix)) in enumerate(_URLS.items())
     ]
     assert all(answer.new for answer in store.admit(some, 0.0))
     with store.transaction() as connection:
         found = connection.execute(select(urls.c.url).order_by(urls.c.id)).scalars().all()
-        kept = connection.execute(select(url_rows.c.tail).order_by(url_rows.c.id)).scalars().all()
+        kept = connection.execute(select(url_rows.c.suffix).order_by(url_rows.c.id)).scalars().all()
     store.close()
     assert found == list(_URLS)
-    assert kept == [tail for _host, tail in _URLS.values()]
-    assert [urls_of([tail], host) for host, tail in _URLS.values()] == [[url] for url in found]
+    assert kept == [suffix for _host, suffix in _URLS.values()]
+    assert [urls_of([suffix], host) for host, suffix in _URLS.values()] == [[url] for url in found]
 
 
 @given(
@@ -57,10 +57,10 @@ def test_no_two_urls_of_a_host_have_one_tail(
     scheme: str, authority: str, rest: str, host: str
 ) -> None:
     url = scheme + authority + rest
-    tail = tail_of(url, host)
-    if tail.startswith("/"):
-        assert url == f"https://{host}{tail}"
-    elif tail.startswith(":/"):
-        assert url == f"http://{host}{tail[1:]}"
+    suffix = suffix_of(url, host)
+    if suffix.startswith("/"):
+        assert url == f"https://{host}{suffix}"
+    elif suffix.startswith(":/"):
+        assert url == f"http://{host}{suffix[1:]}"
     else:
-        assert url == tail
+        assert url == suffix

@@ -1,9 +1,9 @@
-"""Tails: URLs as the table keeps them, without the name that their host's row has."""
+"""Suffixes: URLs as the table keeps them, without the name that their host's row has."""
 
 from collections.abc import Iterable, Sequence
 
 
-def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
+def suffixes_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
     """Return what the table keeps of URLs; the view ``urls`` puts them together again.
 
     Args:
@@ -12,27 +12,27 @@ def tails_of(urls: Sequence[str], hosts: Sequence[str]) -> list[str]:
     """
     starts = {host: (f"https://{host}", f"http://{host}") for host in set(hosts)}
     return [
-        tail
-        if (tail := url.removeprefix(https))[:1] == "/"
-        else f":{tail}"
-        if (tail := url.removeprefix(http))[:1] == "/"
+        suffix
+        if (suffix := url.removeprefix(https))[:1] == "/"
+        else f":{suffix}"
+        if (suffix := url.removeprefix(http))[:1] == "/"
         else url
         for url, (https, http) in zip(urls, map(starts.__getitem__, hosts), strict=True)
     ]
 
 
-def tail_of(url: str, host: str) -> str:
+def suffix_of(url: str, host: str) -> str:
     """Return what the table keeps of one URL."""
-    return tails_of((url,), (host,))[0]
+    return suffixes_of((url,), (host,))[0]
 
 
-def urls_of(tails: Iterable[str], host: str) -> list[str]:
-    """Return the URLs of which the table keeps some tails, all of one host.
+def urls_of(suffixes: Iterable[str], host: str) -> list[str]:
+    """Return the URLs of which the table keeps some suffixes, all of one host.
 
     The view does the same in twice the time: it looks up the host for each URL.
     """
     https, http = f"https://{host}", f"http://{host}"
     return [
-        https + tail if tail[:1] == "/" else http + tail[1:] if tail[:2] == ":/" else tail
-        for tail in tails
+        https + suffix if suffix[:1] == "/" else http + suffix[1:] if suffix[:2] == ":/" else suffix
+        for suffix in suffixes
     ]
