@@ -16,7 +16,7 @@ from canonry.storage.sql.tables.figure_tables import merge_examples
 # From two spellings of one identity to the rules that merge them; "" when they are spelled alike.
 MergingRules = Callable[[str, str], str]
 
-_SPELLING = itemgetter(1)
+_SPELLING = itemgetter(Candidate._fields.index("spelling"))
 _REMEMBERED = 1 << 14  # spellings: some 3 MiB
 _EXAMPLES = 8  # the latest, of each set of rules
 _LONGEST = 4_096  # characters of a link that is kept as an example
@@ -70,15 +70,15 @@ class MergeCounter:
         url_ids: dict[str, int] = {}
         sources: dict[str, int | None] = {}
         # First all spellings that are the first of their URLs: no rules merge these.
-        new = [admission[1] for admission in admissions]
+        new = [admission.new for admission in admissions]
         names.update(dict.fromkeys(map(_SPELLING, compress(candidates, new)), ""))
         known = zip(candidates, admissions, strict=True)
         for candidate, (url_id, _new, _replaces) in compress(known, map(not_, new)):
-            spelling = candidate[1]
+            spelling = candidate.spelling
             if names.get(spelling) != "":
                 times[spelling] = times.get(spelling, 0) + 1
                 url_ids[spelling] = url_id
-                sources[spelling] = candidate[6]
+                sources[spelling] = candidate.source
         first = spellings(connection, set(url_ids.values()))
         for spelling, count in times.items():
             same_as = first.get(url_ids[spelling], "")

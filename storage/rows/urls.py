@@ -126,22 +126,22 @@ def columns_of(
         found_at: for each, when it was found; seconds since 1970.
     """
     candidates, numbers = zip(*new, strict=True)
-    columns = zip(*candidates, strict=True)
-    texts, spellings, _keys, names, depths, hops, sources, held, _listed, priorities, _ = columns
+    given = dict(zip(Candidate._fields, zip(*candidates, strict=True), strict=True))
+    texts, names = given["url"], given["host"]
     return {
         "id": numbers,
         "suffix": suffixes_of(texts, names),
         "spelling": [
             None if spelling == text else spelling.replace("\0", "%00")
-            for text, spelling in zip(texts, spellings, strict=True)
+            for text, spelling in zip(texts, given["spelling"], strict=True)
         ],
         "host_id": list(map(ids.__getitem__, names)),
-        "state": [_QUEUED if reason is None else _HELD for reason in held],
-        "reason": held,
-        "depth": [min(depth, DEEPEST) for depth in depths],
-        "hops": [min(number, DEEPEST) for number in hops],
-        "source_id": sources,
-        "priority": priorities,
+        "state": [_QUEUED if reason is None else _HELD for reason in given["held"]],
+        "reason": given["held"],
+        "depth": [min(depth, DEEPEST) for depth in given["depth"]],
+        "hops": [min(number, DEEPEST) for number in given["hops"]],
+        "source_id": given["source"],
+        "priority": given["priority"],
         "attempts": [0] * len(numbers),
         "due": [0] * len(numbers),
         "found_at": found_at,
