@@ -26,7 +26,7 @@ from canonry.storage.copying import (
     forecast,
 )
 from canonry.storage.facts import check_unserved, read_facts
-from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned import applied_rules, rule_rows
 from canonry.storage.learned.classes import LEARNED, release
 from canonry.storage.reading import report
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
@@ -116,7 +116,7 @@ def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
     for rule in in_force.known:
         names = in_force.hosts_of(connection, rule.rewrite)
         if not names <= done:
-            rekeying.rekey(
+            applied_rules.apply_rules(
                 connection, names, in_force.change_all, in_force.rewrite_all_held, time.time()
             )
             done |= names

@@ -33,7 +33,7 @@ from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.plurals import agreement, counted
 from canonry.storage import StoreError
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.learned import classes, rekeying, rule_rows
+from canonry.storage.learned import applied_rules, classes, rule_rows
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, pages, urls
@@ -294,7 +294,7 @@ class LearningSession(StoredRules):
             for name in self._in_force.hosts_of(connection, rule.rewrite)
         }
         if names:  # else the index of a host's URLs would be made for nothing
-            held = rekeying.hold_fetched(connection, names, self._in_force.change_all, now)
+            held = applied_rules.hold_fetched(connection, names, self._in_force.change_all, now)
             pages.remove(connection, held)
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
@@ -375,7 +375,7 @@ class LearningSession(StoredRules):
         if not rules:
             return [], [], []
         rule_rows.put(connection, [site_records.as_stored(rule, now) for rule in rules])
-        self._in_force, rekeyed = publish(
+        self._in_force, applied = publish(
             connection,
             [rule.rewrite for rule in rules],
             self._canonicalizer,
@@ -384,7 +384,7 @@ class LearningSession(StoredRules):
             self._in_force,
         )
         self._generation = rule_rows.generation(connection)
-        return rekeyed.held, rekeyed.released, rekeyed.deferred
+        return applied.held, applied.released, applied.deferred
 
     def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:
         """Apply a rule's new state and notify people; return False if rules form a circle."""

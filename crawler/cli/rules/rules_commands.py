@@ -197,8 +197,8 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
         was_revoked = stored_rule.state == "revoked"
         released = 0
         if not was_revoked:
-            rekeyed = rule_store.revoke(connection, stored_rule, canonicalizer, time.time())
-            released = len(rekeyed.released)
+            applied = rule_store.revoke(connection, stored_rule, canonicalizer, time.time())
+            released = len(applied.released)
     description = describe(stored_rule.rewrite)
     if as_json:
         print_json(RevokedJSON(id=stored_rule.id, says=description, released=released))
@@ -231,12 +231,12 @@ def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json
     """
     with opening.changing(store, policy, render.notify) as (connection, canonicalizer):
         stored_rule = rule_store.find(connection, rule)
-        rekeyed = rule_store.reinstate(
+        applied = rule_store.reinstate(
             connection, stored_rule, canonicalizer, time.time(), trial=trial
         )
         standing = standing_in(connection, stored_rule)
     doubt = standing.sentence if standing.is_doomed else None
-    description, held = describe(stored_rule.rewrite), len(rekeyed.held)
+    description, held = describe(stored_rule.rewrite), len(applied.held)
     if as_json:
         print_json(
             ReinstatedJSON(

@@ -97,10 +97,10 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
         canonicalizer,
     ):
         before = rule_store.overruled(connection, rule_set.rules, trial=trial)
-        rekeyed = rule_store.import_rules(
+        applied = rule_store.import_rules(
             connection, rule_set.rules, canonicalizer, time.time(), trial=trial
         )
-    active, held, released = 0 if trial else len(rule_set), len(rekeyed.held), len(rekeyed.released)
+    active, held, released = 0 if trial else len(rule_set), len(applied.held), len(applied.released)
     if as_json:
         print_json(
             ImportedJSON(

@@ -13,9 +13,9 @@ from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.crawler.learn.rules.infer import opposite
 from canonry.storage import StoreError
-from canonry.storage.learned import ledger, rekeying, rule_rows
+from canonry.storage.learned import applied_rules, ledger, rule_rows
+from canonry.storage.learned.applied_rules import AppliedRules
 from canonry.storage.learned.ledger import StoredPair
-from canonry.storage.learned.rekeying import Rekeyed
 from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
 
 
@@ -49,7 +49,7 @@ def publish(
     now: float,
     choose_as_test: Callable[[RulesInForce, Rewritten], bool] = lambda _rules, _rewritten: False,
     loaded: RulesInForce | None = None,
-) -> tuple[RulesInForce, Rekeyed]:
+) -> tuple[RulesInForce, AppliedRules]:
     """Apply rules to the known URLs, after their state was saved in the same transaction.
 
     Args:
@@ -68,7 +68,7 @@ def publish(
     names: set[str] = set()
     for rewrite in rewrites:
         names |= in_force.hosts_of(connection, rewrite)
-    rekeyed = rekeying.rekey(
+    applied = applied_rules.apply_rules(
         connection,
         names,
         in_force.change_all,
@@ -77,16 +77,16 @@ def publish(
         partial(choose_as_test, in_force),
     )
     # A rule for subdomains covers more than these hosts, unless it is one of those that changed.
-    spared = {name: n for name, n in rekeyed.spared.items() if not in_force.is_wide(name)}
-    own = {rewrite.id: rekeyed.spared.get(rewrite.id, 0) for rewrite in rewrites}
+    spared = {name: n for name, n in applied.spared.items() if not in_force.is_wide(name)}
+    own = {rewrite.id: applied.spared.get(rewrite.id, 0) for rewrite in rewrites}
     rule_rows.set_spared(connection, spared | own)
     rule_rows.advance(connection)
-    return in_force, rekeyed
+    return in_force, applied
 
 
 def put(
     connection: Connection, rules: Sequence[TrackedRule], canonicalizer: Canonicalizer, now: float
-) -> Rekeyed:
+) -> AppliedRules:
     """Save rules that people have changed, and apply them to the known URLs.
 
     Raises:
@@ -98,7 +98,7 @@ def put(
 
 def revoke(
     connection: Connection, rule: TrackedRule, canonicalizer: Canonicalizer, now: float
-) -> Rekeyed:
+) -> AppliedRules:
     """Revoke a rule for good; the URLs that it held go back to the queue."""
     rule.enter("revoked", now)
     return put(connection, [rule], canonicalizer, now)
@@ -136,7 +136,7 @@ def import_rules(
     now: float,
     *,
     trial: bool = False,
-) -> Rekeyed:
+) -> AppliedRules:
     """Import rules into a store; their states and counts replace those of the same rules there.
 
     Args:
@@ -188,7 +188,7 @@ def reinstate(
     now: float,
     *,
     trial: bool = False,
-) -> Rekeyed:
+) -> AppliedRules:
     """Reinstate a revoked rule; its evidence stays, for and against.
 
     Args:

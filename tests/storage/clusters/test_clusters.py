@@ -15,7 +15,7 @@ from canonry.storage.clusters.cluster_export import Reading
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.clusters.one_cluster import cluster_of
-from canonry.storage.learned import rekeying
+from canonry.storage.learned import applied_rules
 from canonry.storage.reading import report
 from canonry.storage.rows import requeueing
 from canonry.storage.sql.schema import urls as table
@@ -71,7 +71,7 @@ class Web:
         self.has_rule = active
         self.now += 1.0
         with self.store.transaction() as connection:
-            rekeying.rekey(connection, ["a.example"], self._all, self._all, self.now)
+            applied_rules.apply_rules(connection, ["a.example"], self._all, self._all, self.now)
 
     def _all(self, urls: list[str]) -> list[Rewritten | None]:
         return [self._rewrite(url) for url in urls]

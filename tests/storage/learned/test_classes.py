@@ -1,4 +1,4 @@
-"""URLs that rules merge: held, released, rekeyed; nothing is lost."""
+"""URLs that rules merge: held, released, grouped anew; nothing is lost."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError
-from canonry.storage.learned import rekeying, rule_rows
+from canonry.storage.learned import applied_rules, rule_rows
 from canonry.storage.reading import report
 from canonry.storage.rows import requeueing
 
@@ -246,7 +246,7 @@ def test_of_a_page_that_is_gone_a_few_other_names_are_tried(
     store.close()
 
 
-def publish(store: Store, *rules: LearnedRule, **more: str) -> rekeying.Rekeyed:
+def publish(store: Store, *rules: LearnedRule, **more: str) -> applied_rules.AppliedRules:
     """Import rules into a store, and apply them."""
     with store.transaction() as connection:
         done = rule_store.import_rules(connection, rules, MAKE, 3.0, **more)  # type: ignore[arg-type]
@@ -383,7 +383,7 @@ def test_which_url_represents_a_class(
         return [Rewritten("https://h.example/", b"k" * 16, ("rule",))] * len(urls)
 
     with store.transaction() as connection:
-        rekeying.rekey(connection, ["h.example"], rewrite, rewrite, 3.0)
+        applied_rules.apply_rules(connection, ["h.example"], rewrite, rewrite, 3.0)
         query = "SELECT urls.url FROM classes JOIN urls ON urls.id = classes.url_id"
         assert connection.exec_driver_sql(query).scalar() == stands
     store.close()

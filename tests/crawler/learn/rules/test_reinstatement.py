@@ -16,7 +16,7 @@ from canonry.crawler.cli.commands import main
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Store, StoreError
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.rekeying import Rekeyed
+from canonry.storage.learned.applied_rules import AppliedRules
 from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.reading import report
 
@@ -30,12 +30,12 @@ def import_rules(store: Store, *rules: LearnedRule) -> None:
         rule_store.import_rules(connection, rules, MAKE, 3.0)
 
 
-def revoke(store: Store, rule: LearnedRule = SLASH) -> Rekeyed:
+def revoke(store: Store, rule: LearnedRule = SLASH) -> AppliedRules:
     with store.transaction() as connection:
         return rule_store.revoke(connection, rule_store.find(connection, rule.id), MAKE, 4.0)
 
 
-def reinstate(store: Store, rule: LearnedRule = SLASH, *, trial: bool = False) -> Rekeyed:
+def reinstate(store: Store, rule: LearnedRule = SLASH, *, trial: bool = False) -> AppliedRules:
     with store.transaction() as connection:
         found = rule_store.find(connection, rule.id)
         done = rule_store.reinstate(connection, found, MAKE, 5.0, trial=trial)

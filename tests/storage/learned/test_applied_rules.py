@@ -1,4 +1,4 @@
-"""Laws of rekeying: it only needs the URLs that rules change, and what it does can be undone."""
+"""Laws of applying rules: it needs only the URLs that rules change, and can be undone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from canonry.canon import LearnedRule
 from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import State, Store
-from canonry.storage.learned import rekeying
+from canonry.storage.learned import applied_rules
 from canonry.storage.learned.classes import alive_among, alive_url_ids
 from canonry.storage.records import ALIAS, TARGET
 from canonry.storage.sql.schema import url_rows
@@ -45,7 +45,7 @@ steps = st.lists(st.tuples(set_rules, outcomes), min_size=1, max_size=3)
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store that knows all URLs; what a test does in it is rolled back."""
-    found = open_store(tmp_path_factory.mktemp("rekeying"))
+    found = open_store(tmp_path_factory.mktemp("applied_rules"))
     found.admit([candidate(f"http://{H}/")], 1.0)
     found.admit([candidate(url)._replace(source=1, depth=1) for url in URLS], 1.0)
     yield found
@@ -53,7 +53,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def known(connection: Connection) -> tuple[tuple[tuple[Any, ...], ...], ...]:
-    """Return all that rekeying may change."""
+    """Return all that this may change."""
     queries = (
         "SELECT id, state, reason, priority FROM url_rows ORDER BY id",
         "SELECT from_id, to_id, target_url FROM aliases WHERE kind = 'rule' ORDER BY from_id",
@@ -62,14 +62,14 @@ def known(connection: Connection) -> tuple[tuple[tuple[Any, ...], ...], ...]:
     return tuple(tuple(map(tuple, connection.exec_driver_sql(query))) for query in queries)
 
 
-def rekey(connection: Connection, rules: RulesInForce, *, only_changed: bool) -> tuple[int, ...]:
+def applied(connection: Connection, rules: RulesInForce, *, only_changed: bool) -> tuple[int, ...]:
     """Apply rules; return how many URLs were held, released and deferred."""
 
     def rewrite_each(urls: list[str]) -> list[Rewritten | None]:
         return [rules.rewrite(url) for url in urls]
 
     rewrite = rules.change_all if only_changed else rewrite_each
-    done = rekeying.rekey(connection, [H, O], rewrite, rules.rewrite_all_held, 3.0)
+    done = applied_rules.apply_rules(connection, [H, O], rewrite, rules.rewrite_all_held, 3.0)
     return len(done.held), len(done.released), len(done.deferred)
 
 
@@ -78,7 +78,7 @@ def rekey(connection: Connection, rules: RulesInForce, *, only_changed: bool) ->
     sooner=st.sets(st.integers(2, len(URLS) + 1), max_size=4),
 )
 @settings(max_examples=tries(0.2), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rekeying_needs_only_what_rules_change_and_is_undone_without_them(
+def test_applying_needs_only_what_rules_change_and_is_undone_without_them(
     store: Store, steps: list[tuple[list[str], dict[int, State]]], sooner: set[int]
 ) -> None:
     with store.transaction() as connection:
@@ -92,14 +92,14 @@ def test_rekeying_needs_only_what_rules_change_and_is_undone_without_them(
             given = zip(RULES, states, strict=True)
             rules = RulesInForce([replace(r, state=s) for r, s in given if s], MAKE)
             connection.exec_driver_sql("SAVEPOINT before")
-            done = rekey(connection, rules, only_changed=False)
+            done = applied(connection, rules, only_changed=False)
             expected = known(connection)
             connection.exec_driver_sql("ROLLBACK TO before")
-            assert rekey(connection, rules, only_changed=True) == done
+            assert applied(connection, rules, only_changed=True) == done
             assert known(connection) == expected
             ids = list(connection.scalars(select(url_id)))
             assert alive_url_ids(connection, ids) == alive_among(connection, ids).keys()
-        rekey(connection, RulesInForce((), MAKE), only_changed=True)
+        applied(connection, RulesInForce((), MAKE), only_changed=True)
         rows, edges, classes = known(connection)
         connection.exec_driver_sql("ROLLBACK TO example")
     assert not edges

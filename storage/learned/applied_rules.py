@@ -1,4 +1,4 @@
-"""Rekeying: what a change of rules does to the URLs that the store knows."""
+"""Applied rules: what a change of rules does to the URLs that the store knows."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _QUEUED, _HELD, _FETCHED = int(State.QUEUED), int(State.HELD), int(State.FETCHED
 _BETTER: dict[int, int] = {State.FETCHED: 0, State.QUEUED: 1, State.REDIRECTED: 2, State.HELD: 3}
 
 
-class Rekeyed(NamedTuple):
+class AppliedRules(NamedTuple):
     """What a change of rules did to the known URLs."""
 
     held: list[int]  # ids of URLs that left the queue
@@ -89,14 +89,14 @@ def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tup
     yield from list(rows_of(connection, "SELECT id, name FROM hosts WHERE name", list(names)))
 
 
-def rekey(
+def apply_rules(
     connection: Connection,
     names: Collection[str],
     rewrite: Rewrite,
     rewrite_held: Rewrite,
     now: float,
     choose_as_test: Callable[[Rewritten], bool] = lambda _rewritten: False,
-) -> Rekeyed:
+) -> AppliedRules:
     """Apply changed rules to the known URLs of hosts: hold, release, and choose representatives.
 
     A URL represents those that rules turn into it. But if it is queued and one of those was
@@ -152,7 +152,7 @@ def rekey(
         if url.may_wait and rewritten.rules and not choose_as_test(rewritten)
     }
     deferred = deferral.only(connection, before.difference(new), later)
-    return Rekeyed(new, released, deferred, len(members), _spared(held, members))
+    return AppliedRules(new, released, deferred, len(members), _spared(held, members))
 
 
 def hold_fetched(
