@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     held: str | None = None  # the reason to hold it; None queues it
     listed: bool = False  # from a list: it has no source, but a learned rule may hold it
     priority: int = ORDINARY
-    detour: bool = False  # the target of a temporary redirect, such as a login form
+    is_temporary: bool = False  # the target of a temporary redirect, such as a login form
 
 
 class Admission(NamedTuple):
@@ -190,7 +190,7 @@ class RecordedOutcome(NamedTuple):
         return zip(self.outcome.leads, self.admissions, strict=False)
 
 
-def is_detour(hop: Hop, outcome: Outcome) -> bool:
+def is_temporary_target(hop: Hop, outcome: Outcome) -> bool:
     """Return True if a hop is a temporary redirect, and not that of a seed.
 
     Its target is the page only for now, or for this visitor. So a learned rule may hold the target

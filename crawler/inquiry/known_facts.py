@@ -122,17 +122,17 @@ def budgets(question: Question) -> list[BudgetFacts]:
     """Return the budgets that a URL counts against, with what is spent of them."""
     if question.crawl is None or question.limits is None or not is_fetched(question.url):
         return []
-    crowd = question.limits.host_budget
+    by_domain = question.limits.host_budget
     host = host_of(question.url)
-    rank = rank_of(question.connection, host, crowd)
+    rank = rank_of(question.connection, host, by_domain)
     too_many = BudgetFacts(
-        reason=crowd.reason,
-        setting=remedies.setting_of(crowd.reason, question.url, question.crawl.settings),
-        common=f"hosts of {crowd.domain_of(host)}",
+        reason=by_domain.reason,
+        setting=remedies.setting_of(by_domain.reason, question.url, question.crawl.settings),
+        common=f"hosts of {by_domain.domain_of(host)}",
         count=rank,
-        limit=crowd.most,
+        limit=by_domain.most,
     )
-    return [too_many] * (0 < crowd.most <= rank) + [
+    return [too_many] * (0 < by_domain.most <= rank) + [
         BudgetFacts(
             reason=budget.reason,
             setting=remedies.setting_of(budget.reason, question.url, question.crawl.settings),

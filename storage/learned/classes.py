@@ -136,13 +136,13 @@ def place(
             and not rules.is_gone(rewritten)
         )
         is_page = representative in alive_urls and alive_urls[representative].is_page
-        is_detour = candidate.detour and is_page and bool(rewritten.rules)
-        if representative is None or dead or (candidate.hops and not is_detour):
+        is_temporary_target = candidate.is_temporary and is_page and bool(rewritten.rules)
+        if representative is None or dead or (candidate.hops and not is_temporary_target):
             representatives[rewritten.key] = url_id
             new_representatives[rewritten.key] = url_id, host_ids(candidate.host)
             if is_linked and _may_wait(candidate, rewritten, rules, now):
                 placed.deferred.add(url_id)
-        elif (is_linked or is_detour) and not rules.choose_as_test(rewritten, now):
+        elif (is_linked or is_temporary_target) and not rules.choose_as_test(rewritten, now):
             placed.held.append(HeldURL(url_id, representative, rewritten))
             alive.discard(url_id)
     represent(connection, new_representatives)

@@ -12,7 +12,7 @@ from canonry.storage.records import (
     Hop,
     Outcome,
     RecordedOutcome,
-    is_detour,
+    is_temporary_target,
     redirect_targets,
 )
 from canonry.storage.rows import pages, urls
@@ -49,8 +49,10 @@ def write_answers(
     pages.remove(connection, redirected)  # their pages of an earlier crawl
     targets = list(redirect_targets(counted))
     if has_rules:
-        detours = [to.url_id for o in counted for hop, to in o.led if is_detour(hop, o.outcome)]
-        needless = classes.represented_by_pages(connection, detours)
+        temporary = [
+            to.url_id for o in counted for hop, to in o.led if is_temporary_target(hop, o.outcome)
+        ]
+        needless = classes.represented_by_pages(connection, temporary)
         _release(connection, outcomes, {to.url_id for to in targets} - needless)
     urls.promote(connection, [to.url_id for to in targets if not to.new], TARGET)
 
@@ -60,8 +62,8 @@ def target_of(hop: Hop, outcome: Outcome) -> Candidate:
     target = hop.target
     if hop.kind != "redirect":
         return target
-    detour = is_detour(hop, outcome)
-    return target._replace(priority=target.priority + TARGET, detour=detour)
+    is_temporary = is_temporary_target(hop, outcome)
+    return target._replace(priority=target.priority + TARGET, is_temporary=is_temporary)
 
 
 def _release(connection: Connection, outcomes: Sequence[Outcome], targets: Iterable[int]) -> None:

@@ -125,7 +125,7 @@ def rank_of(connection: Connection, host: str, budget: HostBudget) -> int:
     return _hosts_of(connection, [domain]).get(domain, 0) if rank is None else rank
 
 
-def crowded_domain(connection: Connection, budget: HostBudget) -> str | None:
+def overflowing_domain(connection: Connection, budget: HostBudget) -> str | None:
     """Return a domain that has more hosts than its budget; None if nothing is held for that."""
     if not counts.total_of(connection, counts.url(State.HELD, budget.reason)):
         return None

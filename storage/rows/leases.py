@@ -49,10 +49,10 @@ _available = (
     .limit(bindparam("limit"))
     .with_for_update(skip_locked=True)
 )
-_FIRST_HOSTS = 16  # of a registrable domain; further ones are its crowd, see `_CROWDED`
+_FIRST_HOSTS = 16  # of a registrable domain; further ones are its overflow, see `_SHARE`
 _AVAILABLE = Prepared(_available.where(hosts.c.rank < _FIRST_HOSTS))
-_CROWD = Prepared(_available.where(hosts.c.rank >= _FIRST_HOSTS))
-_CROWDED = 4  # one in this many leased hosts may be of the crowd while others wait
+_OVERFLOW = Prepared(_available.where(hosts.c.rank >= _FIRST_HOSTS))
+_SHARE = 4  # one in this many leased hosts may be of an overflow while others wait
 _queue = (
     select(*_QUEUED_COLUMNS)
     .join_from(urls, pages, pages.c.url_id == urls.c.id, isouter=True)
@@ -86,7 +86,7 @@ def lease(
     loaded: Mapping[str, Collection[int]],
     deferred: Mapping[str, int] = MappingProxyType({}),
     level_by_level: bool,
-    crowd: bool = True,
+    overflow: bool = True,
 ) -> list[LeasedHost]:
     """Lease hosts that have work, and return the next URLs of each.
 
@@ -106,15 +106,15 @@ def lease(
         deferred: for each host how many deferred URLs may be in memory, if not `FEW_DEFERRED`:
             their targets, and what they link to, may be more urgent.
         level_by_level: only return URLs of the lowest queued depth, so that depths are exact.
-        crowd: False leaves out the further hosts of domains with many.
+        overflow: False leaves out the further hosts of domains with many.
     """
     level = _level(connection, level_by_level=level_by_level)
     times = {"now": now, "far": now + LONGEST_WAIT, "level": level}
     available = {"owner": owner, "longest": now + 2 * seconds, "soon": now + seconds / 2}
     host_rows = [*_AVAILABLE.run(connection, {**times, **available, "limit": limit})]
-    if crowd:
-        more = max(limit - len(host_rows), limit // _CROWDED)
-        host_rows += _CROWD.run(connection, {**times, **available, "limit": more})
+    if overflow:
+        more = max(limit - len(host_rows), limit // _SHARE)
+        host_rows += _OVERFLOW.run(connection, {**times, **available, "limit": more})
     queue = _QUEUE[connection.dialect.name]
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay, before in host_rows:

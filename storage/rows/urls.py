@@ -71,8 +71,8 @@ def admit(
         ids = host_ids(connection, names, now, linked, host_budget)
         new = _held(new, blocked_among(connection, ids), HOST_BLOCKED)
         if host_budget is not None:
-            crowd = budgets.beyond(connection, host_budget, linked)
-            new = _held(new, crowd, host_budget.reason)
+            overflow = budgets.beyond(connection, host_budget, linked)
+            new = _held(new, overflow, host_budget.reason)
         placed = Placement([], set(), [])
         if rules is not None:
             placed = place(connection, new, rules, now, ids.__getitem__)

@@ -56,7 +56,7 @@ class HostLeases:
             await self._follow(now)
         await self._handing_over.finish(now)
         if self._needs_hosts(now):
-            await self._lease(now, crowd=self._frontier.waiting < self._enough)
+            await self._lease(now, overflow=self._frontier.waiting < self._enough)
         elif now - self._leased_at > _HEARTBEAT:
             await self._renew(now)
 
@@ -99,12 +99,12 @@ class HostLeases:
         soon = now + _SOON
         return now - self._leased_at > 1.0 and self._frontier.domains_waiting(soon) < self._enough
 
-    async def _lease(self, now: float, *, crowd: bool) -> None:
+    async def _lease(self, now: float, *, overflow: bool) -> None:
         """Load URLs of hosts that are ours or free, and write the pace of those we have.
 
         Args:
             now: the time.
-            crowd: as for `leases.lease`.
+            overflow: as for `leases.lease`.
         """
         self._leased_at = now
         self.maybe_more = False
@@ -112,7 +112,7 @@ class HostLeases:
         limit = max(self._enough, len(loaded) + 16)
         deferred = self._frontier.most_deferred()
         leased, lost = await self._store_session.lease(
-            now, limit, loaded, self._pace(), deferred=deferred, crowd=crowd
+            now, limit, loaded, self._pace(), deferred=deferred, overflow=overflow
         )
         self._lose(lost)
         put = self._frontier.put
@@ -120,7 +120,7 @@ class HostLeases:
             if host.name not in self._handing_over:
                 put(host.name, host.urls, ready_at=host.ready_at, delay=host.delay)
         more = any(host.has_more for host in leased) or len(leased) >= limit
-        self.maybe_more |= more or not crowd
+        self.maybe_more |= more or not overflow
         self._frontier.retire(now)
 
     async def _renew(self, now: float) -> None:

@@ -112,7 +112,7 @@ class StoreSession:
         self._learning = learning
         self._revisits = revisits
         self._generation = -1  # the store's number of the latest change that people made
-        self._told_of_crowd = False
+        self._told_of_overflow = False
         self._wants_hosts = False  # True: other workers were asked for some
         self._has_absences: bool | None = None  # None: not known
         self.queued = 0  # queued URLs in the store, as of the last call
@@ -129,7 +129,7 @@ class StoreSession:
         pace: Pace,
         *,
         deferred: Mapping[str, int] = MappingProxyType({}),
-        crowd: bool = True,
+        overflow: bool = True,
     ) -> Leased:
         """Write the pace of our hosts, extend their leases and lease further hosts."""
         with self._store.leasing() as connection:
@@ -146,7 +146,7 @@ class StoreSession:
                 loaded=loaded,
                 deferred=deferred,
                 level_by_level=self._level_by_level,
-                crowd=crowd,
+                overflow=overflow,
             )
         names = {host.name for host in hosts}
         granted = names if self._wants_hosts else set()
@@ -394,12 +394,12 @@ class StoreSession:
             self._learning.forget_hosts(hosts)
 
     def _count(self, connection: Connection) -> None:
-        """Read how many queued URLs and pages there are; report a crowded domain once."""
+        """Read how many queued URLs and pages there are; report an overflowing domain once."""
         budget = self._store.host_budget
-        if budget is not None and not self._told_of_crowd:
-            domain = budgets.crowded_domain(connection, budget)
+        if budget is not None and not self._told_of_overflow:
+            domain = budgets.overflowing_domain(connection, budget)
             if domain is not None:
-                self._told_of_crowd = True
+                self._told_of_overflow = True
                 self._notify(
                     f"{domain} has more than {budget.most:,} hosts (max_hosts_per_domain in "
                     "[traps]): URLs on further ones are held; so it is for every such domain. "

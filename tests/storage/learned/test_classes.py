@@ -132,7 +132,9 @@ def redirected(store: Store, url_id: int, url: str, status: int = 302) -> None:
 
 
 @pytest.mark.parametrize("status", [302, 303, 307])
-def test_a_detour_to_a_page_that_was_fetched_is_held(tmp_path: Path, status: int) -> None:
+def test_the_target_of_a_temporary_redirect_is_held_for_a_page_that_was_fetched(
+    tmp_path: Path, status: int
+) -> None:
     """Each page for members leads to the form to log in, which says where to return to."""
     store = open_store(tmp_path)
     store.rules = GivenRules(SESSION)
@@ -145,7 +147,7 @@ def test_a_detour_to_a_page_that_was_fetched_is_held(tmp_path: Path, status: int
     store.close()
 
 
-def test_a_detour_is_held_for_a_page_alone(tmp_path: Path) -> None:
+def test_such_a_target_is_held_for_a_page_alone(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.rules = GivenRules(SESSION)
     link(store, *(f"{H}/{name}?sid=1" for name in "abc"), *(f"{H}/from/{n}" for n in range(4)))
@@ -163,7 +165,7 @@ def test_a_detour_is_held_for_a_page_alone(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_page_that_becomes_a_detour_to_what_it_represents_releases_it(tmp_path: Path) -> None:
+def test_a_page_that_redirects_for_now_to_what_it_represents_releases_it(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.rules = GivenRules(SESSION)
     link(store, f"{H}/login?sid=1", f"{H}/members", source=1)
