@@ -41,6 +41,9 @@ CONFIRMED = 3
 # this share of its answers, or the least and as many for each page that is the same (up to the
 # base).
 LEAST_REQUESTS, BASE_REQUESTS, SHARE_OF_ANSWERS = 6, 40, 0.01
+# For a rule with half of the evidence that it needs: this share of the URLs that wait, up to so
+# many requests.
+SHARE_OF_QUEUE, MOST_AHEAD = 0.05, 200
 FOR_TESTS = 0.5  # of these, for one rule that acts
 # URLs that are fetched although a rule that acts would hold them: this many, and this share of the
 # pages whose URLs it would hold; each URL with this chance.

@@ -59,11 +59,18 @@ class RequestPolicy:
         """Return how many requests the site's questions may take.
 
         They are as many as its rules have spared, and some ahead of that: the more pages are the
-        same under a rule that none contradicts, the more.
+        same under a rule that none contradicts, the more. A rule that has half of what it needs
+        gets the rest, where many URLs wait: it would spare most of them.
         """
-        tallies = [rule.tally for rule in self._site.rules.values()]
-        same = max((tally.same for tally in tallies if not tally.different), default=0)
+        rules = [rule for rule in self._site.rules.values() if not rule.tally.different]
+        best = max(rules, key=lambda rule: rule.tally.same, default=None)
+        same = 0 if best is None else best.tally.same
         ahead = min(limits.BASE_REQUESTS, limits.LEAST_REQUESTS * (1 + same))
+        if best is not None:
+            needed = needed_for(best.rewrite).content
+            if needed <= 2 * best.weight < 2 * needed:
+                waiting = limits.SHARE_OF_QUEUE * self._site.pages.number_queued
+                ahead = max(ahead, int(min(waiting, limits.MOST_AHEAD)))
         return self._site.spared + max(ahead, int(limits.SHARE_OF_ANSWERS * self._site.answers))
 
     def tests_of_run(self) -> list[int]:

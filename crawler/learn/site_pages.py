@@ -117,6 +117,11 @@ class SitePages:
         """Yield the known URLs that wait in the queue."""
         return (self._pages[identity].parts for identity in self._queued)
 
+    @property
+    def number_queued(self) -> int:
+        """How many known URLs wait in the queue."""
+        return len(self._queued)
+
     def is_queued(self, identity: str) -> bool:
         """Return True if a URL is known to wait in the queue."""
         return identity in self._queued

@@ -82,9 +82,18 @@ def test_what_is_merged_there_is_true(
     press: list[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, dynamic: bool
 ) -> None:
     kinds = ["slash", "src", "several", "variants", "rates", "pager, canonical first"]
-    kinds += ["session"] * (not dynamic)  # of a dynamic one, thousands of links may be fetched
-    given = [_of_kind(press, kind, dynamic=dynamic) for kind in kinds]
+    given = [_of_kind(press, kind, dynamic=dynamic) for kind in [*kinds, "session"]]
     judged = webcrawls.crawl(tmp_path, given, monkeypatch)
     assert [pair for one in judged.decisions for pair in one.wrong] == []
     assert {tally.site.home: tally.lost for tally in judged.tallies if tally.lost} == {}
     assert sum(one.merged for one in judged.decisions) > 20
+
+
+def test_a_rule_that_lacks_one_page_is_decided(
+    press: list[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """40 requests are spent by then, and each fetch finds three new names of the 30 pages."""
+    site = _of_kind(press, "session", dynamic=True)
+    [tally] = webcrawls.crawl(tmp_path, [site], monkeypatch).tallies
+    assert not tally.lost
+    assert tally.fetches < 2_000, "not 5,000"
