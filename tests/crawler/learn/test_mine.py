@@ -277,7 +277,7 @@ def test_what_a_store_knows_of_a_rule_stays(tmp_path: Path) -> None:
         new = rule_store.find(connection, Rewrite("h.example", "parameter-anywhere", old="ref").id)
         pairs = {pair.first: pair for pair in ledger.pairs_of(connection, [known.id])}
     store.close()
-    assert (known.state, known.agree, known.moved) == ("revoked", LEAST, 0)
+    assert (known.state, known.agree, known.confirmed) == ("revoked", LEAST, 0)
     assert (new.state, new.agree, new.first_seen) == ("candidate", LEAST, 5.0)
     assert pairs[urls[0]] == compared
     assert {pair.source for pair in pairs.values()} == {CONTENT, MINED}
