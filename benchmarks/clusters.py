@@ -78,7 +78,7 @@ def write(connection: Any, make: canonry.Canonicalizer, url_ids: range) -> None:
     insert_rows(connection, keys, ("key", "url_id"), of_keys)
     names = "url_id status fetched_at elapsed content_type size digest title canonical links"
     insert_rows(connection, pages, names.split(), of_pages)
-    names = "id from_id to_id kind status located first_seen last_seen count"
+    names = "id from_id to_id kind status target_url first_seen last_seen count"
     insert_rows(connection, aliases, names.split(), edges)
 
 

@@ -26,7 +26,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows import pages as page_rows
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions
-from canonry.storage.sql.bulk import add_counts, insert_rows, next_id
+from canonry.storage.sql.bulk import insert_rows, next_id, put
 from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.sql.url_suffixes import suffix_of
 
@@ -251,7 +251,7 @@ def _put_aliases(
             continue
         changes[counts.alias(kind, status)] += 1
         made.append((row[0], before[0], kind, status, before[1], row[11], row[11], 1))
-    names = ("from_id", "to_id", "kind", "status", "located", "first_seen", "last_seen", "count")
+    names = ("from_id", "to_id", "kind", "status", "target_url", "first_seen", "last_seen", "count")
     insert_rows(connection, schema.aliases, names, made)
     counts.add(connection, changes)
     rule_rows.add_spared(connection, spared)
@@ -271,7 +271,7 @@ def _put_rules(connection: Connection) -> list[TrackedRule]:
             state,  # type: ignore[arg-type]
             agree=5 + n % 60,
             disagree=n % 3,
-            moved=n % 5,
+            confirmed=n % 5,
             first_seen=_NOW - 400_000,
             last_seen=_NOW - n,
             entered_at=_NOW - 2 * n,
@@ -296,7 +296,7 @@ def _put_budgets(connection: Connection, tallied: Counter[tuple[int, int]]) -> N
         {"key": key, "pattern": pattern, "count": number}
         for (key, pattern), number in sorted(spent.items())
     ]
-    add_counts(connection, schema.budgets, rows)
+    put(connection, schema.budgets, rows, change=(), add=("count",))
 
 
 def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> None:

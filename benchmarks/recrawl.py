@@ -214,8 +214,6 @@ class Ours:
             [Candidate(url, url, key, url.split("/")[2], 0) for url, key in self._keys.items()],
             _START,
         )
-        with self._store.transaction() as connection:
-            revisit_rows.create_tables(connection)
 
     def run(self, hours: int) -> Run:
         """Run a crawl every hour."""
