@@ -5,15 +5,17 @@ It does so in one step: whoever has the store open sees the old rows, and then t
 
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from canonry.storage.sql.engine import in_schema, open_engine
 from canonry.storage.sql.schema import metadata, urls
-from canonry.storage.sql.sqlite_engine import file_of
+from canonry.storage.sql.sqlite_engine import BUSY_SECONDS, file_of
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.write_locks import NO_LOCK
 
@@ -98,26 +100,36 @@ def publish_file(connection: Connection, version: int) -> None:
         version: of the file in that transaction, as `file_version` returned it.
 
     Raises:
-        StoreError: somebody has written to the store between the two.
+        StoreError: somebody has written to the store between the two, or holds it.
+        DBAPIError: the file cannot be written.
     """
     file = file_of(connection.engine.url)
     if file is None:
         return
     reading: Any = connection.connection.driver_connection
 
-    is_checked = False
+    is_ours = False
+    latest = time.monotonic() + BUSY_SECONDS
 
-    def check(_status: int, _remaining: int, _total: int) -> None:
-        """Look whether anybody has written before the first step took the write lock."""
-        nonlocal is_checked
-        if not is_checked and _version(reading) != version:
+    def check(status: int, _remaining: int, _total: int) -> None:
+        """Look whether anybody has written before the first step that took the write lock."""
+        nonlocal is_ours
+        if is_ours:
+            return
+        is_ours = status == sqlite3.SQLITE_OK
+        if is_ours and _version(reading) != version:
             raise StoreError("it was written to meanwhile; run the command again")
-        is_checked = True
+        if not is_ours and time.monotonic() > latest:
+            raise StoreError("another process holds it: wait for that one, or stop it")
 
     beside = _file_beside(file)
-    with closing(sqlite3.connect(beside)) as made, closing(sqlite3.connect(file)) as target:
-        made.backup(target, pages=_PAGES, progress=check)
-        target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try:
+        with closing(sqlite3.connect(beside)) as made, closing(sqlite3.connect(file)) as target:
+            made.backup(target, pages=_PAGES, progress=check)
+            target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        what = "putting the copy in place"
+        raise DBAPIError.instance(what, None, error, sqlite3.Error) from error
     for ending in _ENDINGS:
         Path(f"{beside}{ending}").unlink(missing_ok=True)
 

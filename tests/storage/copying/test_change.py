@@ -1,6 +1,7 @@
 """A store changes its policy: URLs that are one are merged, those that are two are split."""
 
 import random
+import sqlite3
 import time
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.policy_upgrade import change_policy, foresee_change
 from canonry.storage import Candidate, Hop, Page, State, Store, StoreError
-from canonry.storage.copying import Changed
+from canonry.storage.copying import Changed, publishing
 from canonry.storage.frontier import scheduling
 from canonry.storage.learned import ledger
 from canonry.storage.reading import report
@@ -425,3 +426,36 @@ def test_a_forecast_writes_nothing_and_gives_examples(tmp_path: Path) -> None:
     assert [tuple(one) for one in found.apart_examples] == [
         (f"{H}/a?a=2&b=1", f"{H}/a?b=1&a=2", "sorted-query")
     ]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_writer_that_comes_before_the_copy_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, ends: bool
+) -> None:
+    store = open_store(tmp_path)
+    admit(store, [f"{H}/a", f"{H}//a"])
+    store.close()
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    publish = publishing.publish_file
+
+    def late(connection: Connection, version: int) -> None:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("INSERT INTO meta VALUES ('late', 'kept')")
+        if ends:
+            other.execute("COMMIT")
+        publish(connection, version)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "publish_file", late)
+        patch.setattr(publishing, "BUSY_SECONDS", 0.4)
+        said = "it was written to meanwhile" if ends else "another process holds it"
+        with pytest.raises(StoreError, match=said):
+            change_to(tmp_path)
+    if not ends:
+        other.execute("COMMIT")
+    other.close()
+    assert states(tmp_path) == {"/a": "queued", "//a": "queued"}
+    assert change_to(tmp_path).merged == 1
+    assert read(tmp_path, "SELECT value FROM meta WHERE name = 'late'") == [("kept",)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["store.db"]
