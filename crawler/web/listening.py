@@ -4,6 +4,7 @@ The number of connections and the time to send a request are limited.
 """
 
 import asyncio
+import errno
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -62,6 +63,7 @@ async def listening(app: "web.Application", where: Where) -> AsyncIterator[int]:
 
     try:
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_say_nothing_of_full_tables)
         opened = await loop.create_server(accepted, where.host, where.port, backlog=_AT_ONCE)
     except OSError as error:
         await runner.cleanup()
@@ -74,6 +76,18 @@ async def listening(app: "web.Application", where: Where) -> AsyncIterator[int]:
     finally:
         opened.close()
         await runner.cleanup()
+
+
+def _say_nothing_of_full_tables(
+    loop: asyncio.AbstractEventLoop, context: dict[str, object]
+) -> None:
+    """Handle an error of a loop: without an open file it accepts nobody for a second, and goes on.
+
+    The crawl says that none is left.
+    """
+    error = context.get("exception")
+    if not (isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}):
+        loop.default_exception_handler(context)
 
 
 class _Full(asyncio.Protocol):

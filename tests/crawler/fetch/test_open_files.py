@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 from support.ports import free_port
 from support.servers import Answer, ok, raw_server
 from support.sites import from_thread
@@ -20,6 +21,7 @@ from support.sites import from_thread
 from canonry.crawler.fetch import open_files
 from canonry.crawler.fetch.client import Client
 from canonry.crawler.settings import load
+from canonry.crawler.web.listening import Where, listening
 
 _LINKS = 80
 _HOSTS = 120
@@ -138,3 +140,23 @@ def test_a_name_that_cannot_be_looked_up_for_want_of_an_open_file_is_no_fault_of
         assert open_files.is_shortage(failure)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_viewer_for_whom_no_file_is_left_writes_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    async def body() -> None:
+        where = Where("The live page", "127.0.0.1", 0, 9)
+        with socket.socket() as viewer:
+            async with listening(web.Application(), where) as port:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+                try:
+                    viewer.connect(("127.0.0.1", port))
+                    await asyncio.sleep(0.1)
+                finally:
+                    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    asyncio.run(body())
+    assert caplog.records == []
