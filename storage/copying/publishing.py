@@ -64,11 +64,11 @@ def room(connection: Connection) -> str:
     """Return in a sentence how much room a copy takes."""
     if connection.dialect.name == "postgresql":
         size = connection.exec_driver_sql(_SIZE).scalar_one()
-        return f"this takes up to {_bytes(size)} more in the database until it is done"
+        return f"until it is done, this takes up to {_bytes(size)} in the database"
     file = file_of(connection.engine.url)
     size = 0 if file is None else 2 * file.stat().st_size
     free = 0 if file is None else shutil.disk_usage(file.absolute().parent).free
-    return f"this takes up to {_bytes(size)} more of its disk until it is done, of {_bytes(free)}"
+    return f"until it is done, this takes up to {_bytes(size)} of its disk; {_bytes(free)} are free"
 
 
 def publish(connection: Connection, new: Engine) -> None:
