@@ -201,7 +201,8 @@ def _fault_in_lists(file: _File) -> _Fault | None:
             names = getattr(getattr(file, table), key)
             if names is None:
                 continue
-            if table == "replace" and (getattr(file.add, key) or getattr(file.remove, key)):
+            others = (getattr(other, key) for other in (file.add, file.remove))
+            if table == "replace" and any(other is not None for other in others):
                 return _Fault("a list that is replaced needs no other table", key, table)
             for name in names:
                 if not name:

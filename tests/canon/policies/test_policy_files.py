@@ -55,6 +55,7 @@ def test_without_a_preset_it_has_the_shared_lists() -> None:
         ('[add]\npractice = ["lower"]\n', "mine.toml:5: key 'practice' in [add]: no rule 'lower'"),
         ('add.practice = ["lower"]\n', "mine.toml:4: key 'practice' in [add]: no rule 'lower'"),
         ('[add]\nsession = ["a"]\n[replace]\nsession = []\n', "7: key 'session' in [replace]: a"),
+        ('[add]\nsession = []\n[replace]\nsession = ["a"]\n', "7: key 'session' in [replace]: a"),
         ('add = ["ref"]\n', "mine.toml:4: key 'add': "),
         ("nonsense = 1\n", "mine.toml:4: key 'nonsense': no key is called nonsense; allowed are"),
     ],
