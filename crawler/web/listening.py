@@ -4,7 +4,6 @@ The number of connections and the time to send a request are limited.
 """
 
 import asyncio
-import errno
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -85,8 +84,10 @@ def _say_nothing_of_full_tables(
 
     The crawl says that none is left.
     """
+    from canonry.crawler.fetch.open_files import is_shortage  # noqa: PLC0415 - only for errors
+
     error = context.get("exception")
-    if not (isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}):
+    if not (isinstance(error, OSError) and is_shortage(error)):
         loop.default_exception_handler(context)
 
 
