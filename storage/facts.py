@@ -93,6 +93,11 @@ def put_fact(connection: Connection, name: str, value: str) -> None:
     put(connection, meta, [{"name": name, "value": value}])
 
 
+def fact(connection: Connection, name: str) -> str | None:
+    """Return a fact; None if it was never written, or was deleted."""
+    return connection.scalar(select(meta.c.value).where(meta.c.name == name))
+
+
 def drop_fact(connection: Connection, name: str) -> None:
     """Delete a fact."""
     connection.execute(delete(meta).where(meta.c.name == name))
@@ -112,7 +117,7 @@ def check_unserved(connection: Connection) -> None:
     Raises:
         StoreError: a frontier serves it.
     """
-    until = connection.scalar(select(meta.c.value).where(meta.c.name == _SERVED_UNTIL))
+    until = fact(connection, _SERVED_UNTIL)
     if until is not None and float(until) > time.time():
         raise StoreError(
             "a frontier serves it, or was killed less than a minute ago; stop it, and run the "

@@ -123,7 +123,12 @@ class Equivalences:
                 return alone
             seen.add(edge.to_id)
             there = self._of(edge.to_id)
-            steps.append(Alias(edge.id, edge.to_id, here.url, there.url, *edge[2:4], *edge[5:]))
+            steps.append(
+                Alias(
+                    *(edge.id, edge.to_id, here.url, there.url),
+                    *(edge.kind, edge.status, edge.times, edge.last_seen),
+                )
+            )
             here = there
         if not here.is_alive and not (awaited and all(step.kind == "rule" for step in steps)):
             return alone

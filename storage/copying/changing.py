@@ -59,7 +59,7 @@ def change(
                     copied = copy(connection, new, advance, notify, rewriting)
                 finally:
                     new.dispose()
-                publishing.publish(connection, new)
+                publishing.publish(connection)
                 version = publishing.file_version(connection)
             publishing.publish_file(connection, version)
         return Changed(*rewriting.changed, continued=copied.before > 0)

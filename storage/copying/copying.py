@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, inspect, select, update
 
 from canonry.storage.copying.row_rewriting import Rewriting
-from canonry.storage.facts import COPYING, check_schema, read_facts
+from canonry.storage.facts import COPYING, check_schema, fact, read_facts
 from canonry.storage.learned import host_urls
 from canonry.storage.sql.bulk import insert_rows
 from canonry.storage.sql.database_faults import naming
@@ -130,13 +130,12 @@ def _begun(
     """
     with new.begin() as connection:
         if names := inspect(connection).get_table_names():
-            known = select(meta.c.value).where(meta.c.name == COPYING)
-            text = "meta" in names and connection.execute(known).scalar()
+            text = fact(connection, COPYING) if "meta" in names else None
             if not text and not is_ours:
                 raise StoreError(
                     "it is not empty; name an empty database, or a file that is not there"
                 )
-            progress = _Progress(*json.loads(str(text))) if text else _Progress([])
+            progress = _Progress(*json.loads(text)) if text else _Progress([])
             if progress.source == state:
                 return progress, True
             if text:

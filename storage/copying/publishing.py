@@ -71,14 +71,12 @@ def room(connection: Connection) -> str:
     return f"until it is done, this takes up to {_bytes(size)} of its disk; {_bytes(free)} are free"
 
 
-def publish(connection: Connection, new: Engine) -> None:
-    """Let a copy take the place of the store; of SQLite, only `publish_file` does.
+def publish(connection: Connection) -> None:
+    """Let a copy, which nobody has open, take the place of the store on PostgreSQL.
 
     Args:
         connection: as for `place_beside`.
-        new: of the copy, which has all rows.
     """
-    new.dispose()
     if connection.dialect.name != "postgresql":
         return
     schema = connection.exec_driver_sql("SELECT current_schema()").scalar_one()

@@ -343,9 +343,9 @@ def index(work: Connection) -> None:
     work.exec_driver_sql("CREATE INDEX IF NOT EXISTS rekey_urls_by_key ON rekey_urls (key)")
 
 
-def targets_of(make: Canonicalizer, target_url: Sequence[str]) -> list[bytes | None]:
+def targets_of(make: Canonicalizer, target_urls: Sequence[str]) -> list[bytes | None]:
     """Return the keys of the targets of aliases; None for those that are no URL."""
-    return [None if isinstance(found, Refused) else found.key for found in make.many(target_url)]
+    return [None if isinstance(found, Refused) else found.key for found in make.many(target_urls)]
 
 
 def key_of(make: Canonicalizer, text: str) -> bytes:

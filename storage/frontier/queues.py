@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, exists, func, select, text, update
 from sqlalchemy import delete as delete_rows
 
-from canonry.storage.facts import drop_fact, put_fact
+from canonry.storage.facts import drop_fact, fact, put_fact
 from canonry.storage.frontier.scheduling import (
     IN_FLIGHT,
     LIMIT,
@@ -16,7 +16,7 @@ from canonry.storage.frontier.scheduling import (
 )
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.schema import State, hosts, meta, url_rows, urls
+from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.tables.guest_tables import queues, schedule
 from canonry.storage.sql.transitions import QUEUED, Transition
 
@@ -48,7 +48,7 @@ class FrontierURL(NamedTuple):
 
 def default_delay(connection: Connection, otherwise: float) -> float:
     """Return the seconds between two calls that get URLs of one queue."""
-    value = connection.scalar(select(meta.c.value).where(meta.c.name == _DELAY))
+    value = fact(connection, _DELAY)
     return otherwise if value is None else float(value)
 
 
@@ -59,7 +59,7 @@ def put_default_delay(connection: Connection, seconds: float) -> None:
 
 def is_active(connection: Connection) -> bool:
     """Return False if no URLs are to be handed out."""
-    return connection.scalar(select(meta.c.value).where(meta.c.name == _INACTIVE)) is None
+    return fact(connection, _INACTIVE) is None
 
 
 def put_active(connection: Connection, *, active: bool) -> None:

@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.facts import put_fact, read_facts
+from canonry.storage.facts import fact, put_fact
 from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.records import Outcome, Page, RecordedOutcome
 from canonry.storage.recrawls.revisit_rows import host_ids_of
@@ -101,7 +101,7 @@ def begin(connection: Connection) -> None:
 
 def has_begun(connection: Connection) -> bool:
     """Return True if a recrawl has ever begun in a store."""
-    return _BEGUN in read_facts(connection)
+    return fact(connection, _BEGUN) is not None
 
 
 def known_of(connection: Connection, url_ids: Sequence[int]) -> Known:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection, func, select
 
-from canonry.storage.facts import put_fact, read_facts
+from canonry.storage.facts import fact, put_fact
 from canonry.storage.http_status import OK
 from canonry.storage.learned import ledger
 from canonry.storage.records import WALL
@@ -75,5 +75,5 @@ def close(connection: Connection, since: float) -> list[Outage]:
 
 def read(connection: Connection) -> RecrawlReport | None:
     """Return the report of the last recrawl; None if none has ended."""
-    value = read_facts(connection).get(_NAME)
+    value = fact(connection, _NAME)
     return None if value is None else RecrawlReport(*msgspec.json.decode(value))
