@@ -26,7 +26,7 @@ from canonry.storage.learned.tracked_rule import TrackedRule
 from canonry.storage.rows import pages as page_rows
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions
-from canonry.storage.sql.bulk import insert_rows, next_id, put
+from canonry.storage.sql.bulk import insert_rows, join, next_id
 from canonry.storage.sql.transitions import QUEUED, Transition
 from canonry.storage.sql.url_suffixes import suffix_of
 
@@ -296,7 +296,7 @@ def _put_budgets(connection: Connection, tallied: Counter[tuple[int, int]]) -> N
         {"key": key, "pattern": pattern, "count": number}
         for (key, pattern), number in sorted(spent.items())
     ]
-    put(connection, schema.budgets, rows, change=(), add=("count",))
+    join(connection, schema.budgets, rows)
 
 
 def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> None:

@@ -6,12 +6,10 @@ URL that is merged away go on with the one that stays, or go.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
-    ColumnElement,
     Connection,
     Engine,
     LargeBinary,
@@ -19,8 +17,6 @@ from sqlalchemy import (
     Row,
     SmallInteger,
     Table,
-    UniqueConstraint,
-    bindparam,
     func,
     inspect,
     select,
@@ -34,8 +30,14 @@ from canonry.storage.rows import pages
 from canonry.storage.rows.urls import columns_of, host_ids, spellings
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import insert_columns, insert_rows, next_id, rows_of, upsert
-from canonry.storage.sql.prepared import Prepared
+from canonry.storage.sql.bulk import (
+    identity,
+    insert_columns,
+    insert_rows,
+    join,
+    next_id,
+    rows_of,
+)
 from canonry.storage.sql.schema import aliases, keys, meta, url_rows
 from canonry.storage.sql.tables.figure_tables import merges
 from canonry.storage.sql.tables.guest_tables import requests
@@ -122,7 +124,7 @@ class Rewriting:
 
     def passes(self, table: Table) -> tuple[bool, ...]:
         """Return how often a table is read: the rows of URLs that were merged away come last."""
-        is_again = any(column.info == FOLLOWS for column in _identity(table))
+        is_again = any(column.info == FOLLOWS for column in identity(table))
         return (False, True) if is_again else (False,)
 
     @staticmethod
@@ -159,7 +161,7 @@ class Rewriting:
         """Write rows of a table: of URLs that stay, or again, of those that are merged away."""
         columns = [column.name for column in table.columns]
         urls_at = [n for n, column in enumerate(table.columns) if "url" in column.info]
-        own_at = {columns.index(column.name) for column in _identity(table)}
+        own_at = {columns.index(column.name) for column in identity(table)}
         url_ids = {row[n] for row in rows for n in urls_at if row[n] is not None}
         survivors = survivors_of(connection, url_ids)
         written = []
@@ -177,8 +179,7 @@ class Rewriting:
         if table is url_rows and again:
             self._tally(connection, [row[0] for row in rows if row[0] in survivors], survivors)
         if again or table.name in _MEETING:
-            new = [dict(zip(columns, row, strict=True)) for row in made]
-            _joining(connection.dialect.name, table).run_many(connection, new)
+            join(connection, table, [dict(zip(columns, row, strict=True)) for row in made])
         else:
             insert_rows(connection, table, columns, made)
 
@@ -283,33 +284,6 @@ class Rewriting:
             connection.execute(update(meta).where(meta.c.name == name).values(value=value))
         self._plan.learned(connection)
         self.drop_work(connection)
-
-
-@cache
-def _identity(table: Table) -> list[Column[Any]]:
-    """Return the columns by which rows of a table are told apart."""
-    unique = [c for c in table.constraints if isinstance(c, UniqueConstraint)]
-    several = [list(one.columns) for one in unique if len(one.columns) > 1]
-    return several[0] if several else list(table.primary_key)
-
-
-@cache
-def _joining(dialect: str, table: Table) -> Prepared:
-    """Return the statement that inserts a row, or joins it with the one that is there."""
-    new = upsert(dialect, table).inline().values({c.name: bindparam(c.name) for c in table.c})
-    least, most = ("min", "max") if dialect == "sqlite" else ("least", "greatest")
-    both: dict[str, ColumnElement[Any]] = {}
-    for column in table.c:
-        now = new.excluded[column.name]
-        if (how := column.info.get("both")) == "sum":
-            both[column.name] = column + now
-        elif how is not None:
-            pick = getattr(func, least if how == "min" else most)
-            both[column.name] = pick(func.coalesce(column, now), func.coalesce(now, column))
-    if not both:  # of two with anything unique in common, the first stays
-        return Prepared(new.on_conflict_do_nothing())
-    known = [column.name for column in _identity(table)]
-    return Prepared(new.on_conflict_do_update(index_elements=known, set_=both))
 
 
 def survivors_of(connection: Connection, url_ids: Iterable[int]) -> dict[int, int]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, text
 
 from canonry.storage.records import PATTERN_EXCLUDED, Budget
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import put, rows_of
+from canonry.storage.sql.bulk import join, rows_of
 from canonry.storage.sql.schema import State, budgets, hosts, url_rows
 
 # The states of a pattern, in the column "excluded".
@@ -65,7 +65,7 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[st
         for key, count in sorted(spent.items())
         if count != before.get(key, 0)
     ]
-    put(connection, budgets, rows, change=(), add=("count",))
+    join(connection, budgets, rows)
     return answers
 
 
@@ -84,7 +84,7 @@ def count(connection: Connection, of_urls: Iterable[Sequence[Budget]], number: i
         {"key": key, "pattern": patterns[key], "count": number * times}
         for key, times in sorted(changes.items())
     ]
-    put(connection, budgets, rows, change=(), add=("count",))
+    join(connection, budgets, rows)
 
 
 def ranks(connection: Connection, names: Collection[str], budget: HostBudget) -> dict[str, int]:

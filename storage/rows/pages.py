@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, update
 from canonry.storage.http_status import OK
 from canonry.storage.records import Hop, Page
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import change_rows, put, rows_of, upsert
+from canonry.storage.sql.bulk import change_rows, join, put, rows_of, upsert
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import aliases, pages
 from canonry.storage.sql.tables.figure_tables import merges, refusals
@@ -146,7 +146,7 @@ def put_merges(connection: Connection, tally: Tally) -> None:
         {"rules": rules, "count": count, "spelling": spelling, "same_as": same_as}
         for rules, count, (spelling, same_as) in tally.rows()
     ]
-    put(connection, merges, rows, change=(), add=("count",))
+    join(connection, merges, rows)
 
 
 def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
@@ -155,7 +155,7 @@ def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
         {"rules": rules, "count": count, "spelling": "", "same_as": ""}
         for rules, count in more.items()
     ]
-    put(connection, merges, rows, change=(), add=("count",))
+    join(connection, merges, rows)
 
 
 def put_refusals(connection: Connection, tally: Tally) -> None:
@@ -164,4 +164,4 @@ def put_refusals(connection: Connection, tally: Tally) -> None:
         {"reason": reason, "count": count, "sample": link}
         for reason, count, (link,) in tally.rows()
     ]
-    put(connection, refusals, rows, change=(), add=("count",))
+    join(connection, refusals, rows)

@@ -5,7 +5,16 @@ from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    UniqueConstraint,
+    bindparam,
+    func,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError, OperationalError
 
@@ -197,7 +206,6 @@ def put(
     rows: Sequence[Mapping[str, Any]],
     *,
     change: Collection[str] | None = None,
-    add: Collection[str] = (),
 ) -> int:
     """Insert rows; a row that is there already is changed. Return how many were written.
 
@@ -207,30 +215,68 @@ def put(
         rows: with the same columns each.
         change: the columns that get their new values; None: all that are given. If there are none,
             the row that is there stays.
-        add: columns to which the numbers are added.
     """
     if not rows:
         return 0
     how = None if change is None else frozenset(change)
-    one = _putting(connection.dialect.name, table, tuple(rows[0]), how, frozenset(add))
+    one = _putting(connection.dialect.name, table, tuple(rows[0]), how)
     return one.run_many(connection, rows)
 
 
 @cache
 def _putting(
-    dialect: str,
-    table: Table,
-    columns: tuple[str, ...],
-    change: frozenset[str] | None,
-    add: frozenset[str],
+    dialect: str, table: Table, columns: tuple[str, ...], change: frozenset[str] | None
 ) -> Prepared:
     """Return the statement for `put`."""
-    new = upsert(dialect, table).inline().values({name: bindparam(name) for name in columns})
+    new = _new_row(dialect, table, columns)
     keys = [column.name for column in table.primary_key]
-    changed = set(columns).difference(keys, add) if change is None else change
-    values: dict[str, ColumnElement[Any]]
-    values = {name: new.excluded[name] for name in columns if name in changed}
-    values |= {name: table.c[name] + new.excluded[name] for name in sorted(add)}
+    changed = set(columns).difference(keys) if change is None else change
+    return _or(new, keys, {name: new.excluded[name] for name in columns if name in changed})
+
+
+def join(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; a row that is there already is joined with the new one, as its columns say.
+
+    Args:
+        connection: in a writing transaction.
+        table: the table; see `table_parts.TOGETHER` for what its columns say.
+        rows: with the same columns each.
+    """
+    if rows:
+        _joining(connection.dialect.name, table, tuple(rows[0])).run_many(connection, rows)
+
+
+@cache
+def _joining(dialect: str, table: Table, columns: tuple[str, ...]) -> Prepared:
+    """Return the statement for `join`."""
+    new = _new_row(dialect, table, columns)
+    least, most = ("min", "max") if dialect == "sqlite" else ("least", "greatest")
+    both: dict[str, ColumnElement[Any]] = {}
+    for column in map(table.c.__getitem__, columns):
+        now = new.excluded[column.name]
+        if (how := column.info.get("both")) == "sum":
+            both[column.name] = column + now
+        elif how is not None:
+            pick = getattr(func, least if how == "min" else most)
+            both[column.name] = pick(func.coalesce(column, now), func.coalesce(now, column))
+    return _or(new, [column.name for column in identity(table)], both)
+
+
+def _new_row(dialect: str, table: Table, columns: Sequence[str]) -> Upsert:
+    """Return an insert of one row."""
+    return upsert(dialect, table).inline().values({name: bindparam(name) for name in columns})
+
+
+def _or(new: Upsert, keys: Sequence[str], values: Mapping[str, ColumnElement[Any]]) -> Prepared:
+    """Return an insert that changes the row with its keys; without values, any in its way stays."""
     if not values:
         return Prepared(new.on_conflict_do_nothing())
-    return Prepared(new.on_conflict_do_update(index_elements=keys, set_=values))
+    return Prepared(new.on_conflict_do_update(index_elements=list(keys), set_=dict(values)))
+
+
+@cache
+def identity(table: Table) -> list[Column[Any]]:
+    """Return the columns by which rows of a table are told apart."""
+    unique = [c for c in table.constraints if isinstance(c, UniqueConstraint)]
+    several = [list(one.columns) for one in unique if len(one.columns) > 1]
+    return several[0] if several else list(table.primary_key)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, update
 
 from canonry.storage.http_status import OK
-from canonry.storage.sql.bulk import put
+from canonry.storage.sql.bulk import join
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, aliases, hosts, pages, urls
 from canonry.storage.sql.tables.figure_tables import counts
@@ -78,7 +78,7 @@ def hosts_of(domain: str) -> Counted:
 def add(connection: Connection, changes: Mapping[Counted, int]) -> None:
     """Add to counts, in the transaction that changes the rows; numbers may be negative."""
     rows = [{**key._asdict(), "count": more} for key, more in sorted(changes.items()) if more]
-    put(connection, counts, rows, change=(), add=("count",))
+    join(connection, counts, rows)
 
 
 def read(connection: Connection, kind: str) -> Iterator[tuple[str, str, int]]:

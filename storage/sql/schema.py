@@ -369,7 +369,7 @@ budgets = Table(
     metadata,
     Column("key", LargeBinary(16), primary_key=True, comment="hash of the host and the pattern"),
     Column("pattern", Words, nullable=False, comment="what its URLs have in common"),
-    Column("count", BigInteger, nullable=False, comment="URLs that were queued"),
+    Column("count", BigInteger, nullable=False, comment="URLs that were queued", info=TOGETHER),
     Column(
         "excluded",
         SmallInteger,

@@ -26,7 +26,13 @@ counts = Table(
     Column("kind", Text, primary_key=True, comment="what is counted: urls, levels, pages ..."),
     Column("name", Text, primary_key=True, comment="their state, depth, status or kind"),
     Column("reason", Text, primary_key=True, comment="why they are held or failed, else empty"),
-    Column("count", BigInteger, nullable=False, comment="how many; updated in every transaction"),
+    Column(
+        "count",
+        BigInteger,
+        nullable=False,
+        comment="how many; updated in every transaction",
+        info=TOGETHER,
+    ),
 )
 
 merges = Table(
@@ -60,7 +66,7 @@ refusals = Table(
     "refusals",
     metadata,
     Column("reason", Text, primary_key=True, comment="reason why links could not be fetched"),
-    Column("count", BigInteger, nullable=False, comment="how many"),
+    Column("count", BigInteger, nullable=False, comment="how many", info=TOGETHER),
     Column("sample", Words, nullable=False, comment="one of them"),
 )
 

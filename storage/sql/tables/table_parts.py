@@ -22,8 +22,8 @@ metadata = MetaData()  # of all tables
 # Of a column with the id of a URL, if that URL becomes one with another: the row goes on with the
 # URL that stays, or it goes.
 FOLLOWS, GOES = {"url": "follows"}, {"url": "goes"}
-# Of a column, if two rows with one key become one. Columns that say nothing keep the value of the
-# URL that stays.
+# Of a column, if a row joins the one with its key that is there (`bulk.join`). Columns that say
+# nothing keep their value.
 SMALLEST, LARGEST, TOGETHER = {"both": "min"}, {"both": "max"}, {"both": "sum"}
 OF_ONE_POLICY = {"one_policy": True}  # of a table that is made anew under another policy
 # SQLite assigns row numbers only in a column of type INTEGER.
