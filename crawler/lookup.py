@@ -15,6 +15,7 @@ _REASONS = {
     "redirect": "It redirects there for good (HTTP status {status}).",
     "canonical": "Its page names that one as canonical, which names itself or nothing.",
     "rule": "A learned rule says so, and it was not fetched.",
+    "content": "Both pages have the same body, and are on one host.",
 }
 
 

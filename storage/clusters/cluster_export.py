@@ -18,8 +18,8 @@ from canonry.storage.clusters.clustering import (
     no_keys,
     read_keys,
 )
+from canonry.storage.clusters.equivalences import CONTENT
 from canonry.storage.clusters.export_log import LoggedPair, PairChanges
-from canonry.storage.clusters.one_cluster import CONTENT
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.tables.figure_tables import merges
 from canonry.storage.timestamps import utc

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from canonry.canon import redact
 from canonry.storage.clusters.clustering import Clustering, Ids
-from canonry.storage.clusters.one_cluster import CONTENT
+from canonry.storage.clusters.equivalences import CONTENT
 from canonry.storage.http_status import OK
 from canonry.storage.records import UNREAD
 from canonry.storage.sql.bulk import rows_of

@@ -13,19 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from canonry.storage.clusters.equivalences import Equivalences, best_of
-from canonry.storage.clusters.merging_step import CURRENT
+from canonry.storage.clusters.equivalences import EQUAL_BODIES, Equivalences, best_of
 from canonry.storage.http_status import OK
-from canonry.storage.records import UNREAD
 
 Ids = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _BATCH = 20_000  # rows in memory at once
-_EQUAL = f"""
-SELECT pages.digest, urls.host_id, urls.id, urls.url FROM pages JOIN urls ON urls.id = pages.url_id
-WHERE pages.status = {OK} AND pages.size > 0 AND pages.links <> {UNREAD}
-AND urls.state IN ({", ".join(f"{state:d}" for state in CURRENT)}) AND pages.digest IN (
+_EQUAL = f"""{EQUAL_BODIES} IN (
     SELECT digest FROM pages WHERE status = {OK} AND size > 0 GROUP BY digest HAVING count(*) > 1
 )
 ORDER BY pages.digest, urls.host_id, urls.id
@@ -60,7 +55,7 @@ def cluster(connection: Connection) -> Clustering:
         url_ids = [url_id for (url_id,) in batch]
         equivalences.prepare(url_ids)
         for url_id in url_ids:
-            end, _url, steps = equivalences.representative(url_id)
+            end, _url, steps = equivalences.led_end(url_id)
             if steps:
                 root[url_id], to[url_id], alias[url_id] = end, steps[0].to_id, steps[0].alias_id
     led_to = np.bincount(root[to > 0], minlength=size) > 0
@@ -74,7 +69,7 @@ def _equal_pages(connection: Connection, alone: Flags, led_to: Flags) -> Iterato
     """Yield pages with equal bodies on one host, each with the page that represents it."""
     usable = (row for row in chain.from_iterable(_batches_of(connection, _EQUAL)) if alone[row[2]])
     for _body, group in groupby(usable, key=itemgetter(0, 1)):
-        pages = {url_id: url for _digest, _host, url_id, url in group}
+        pages = {url_id: url for _digest, _host, url_id, url, _at in group}
         one = best_of(pages, led_to.__getitem__)
         yield from ((url_id, one) for url_id in pages if url_id != one)
 

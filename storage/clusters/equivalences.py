@@ -1,16 +1,18 @@
-"""Equivalences: which known URLs are one resource, found by following their aliases.
+"""Equivalences: which known URLs are one resource, and which of them represents it.
 
-The representative of a class is the end of the chain of merging steps, and only if that answered
-200: a chain that ends elsewhere, or in a circle, merges nothing.
+A URL belongs to the end of the chain of its merging steps, and only if that answered 200: a chain
+that ends elsewhere, or in a circle, merges nothing. Ends on one host with equal bodies are one
+resource, too.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from canonry.storage.clusters.merging_step import (
+    CURRENT,
     EDGE_COLUMNS,
     SINK,
     Edge,
@@ -19,6 +21,9 @@ from canonry.storage.clusters.merging_step import (
     latest_first,
     merging_step,
 )
+from canonry.storage.http_status import OK
+from canonry.storage.records import UNREAD
+from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import aliases, urls
 
@@ -28,17 +33,26 @@ _ROWS = (
 )
 _EDGES = f"SELECT from_id, {', '.join(EDGE_COLUMNS)} FROM aliases WHERE from_id"  # noqa: S608 - our names
 _LEADING = "SELECT to_id, kind FROM aliases WHERE to_id"
+_LEADS = "SELECT DISTINCT from_id FROM aliases WHERE from_id"
+_IS_LED_TO = "SELECT DISTINCT to_id FROM aliases WHERE to_id"
 _AT_ONCE = 1_000  # rows read at once to find out if a URL is a sink
+CONTENT = "content"  # the kind of the step to a page with an equal body
+# Pages whose bodies may be those of others of their hosts; what follows says which bodies.
+EQUAL_BODIES = f"""
+SELECT pages.digest, urls.host_id, urls.id, urls.url, pages.fetched_at FROM pages
+JOIN urls ON urls.id = pages.url_id
+WHERE pages.status = {OK} AND pages.size > 0 AND pages.links <> {UNREAD}
+AND urls.state IN ({", ".join(f"{state:d}" for state in CURRENT)}) AND pages.digest"""  # noqa: S608 - our own numbers
 
 
 class Alias(NamedTuple):
     """One merging step: a URL, the URL that it leads to, and the evidence."""
 
-    alias_id: int
+    alias_id: int  # 0 for equal bodies
     to_id: int
     url: str
     to: str
-    kind: str  # redirect, canonical or rule
+    kind: str  # redirect, canonical, rule or content
     status: int
     times: int
     last_seen: float
@@ -50,6 +64,20 @@ class EquivalenceClass(NamedTuple):
     url_id: int
     url: str
     steps: tuple[Alias, ...]
+
+
+class EqualPage(NamedTuple):
+    """A page whose body others of its host have."""
+
+    url: str
+    fetched_at: float  # seconds since 1970
+
+
+class EqualPages(NamedTuple):
+    """Pages of one host with equal bodies, none of which leads to another URL."""
+
+    best: int  # the id of the URL that represents them
+    pages: Mapping[int, EqualPage]
 
 
 def best_of(pages: Mapping[int, str], is_led_to: Callable[[int], object]) -> int:
@@ -77,43 +105,58 @@ class Equivalences:
         """Bind a connection."""
         self._connection = connection
         self._sinks: dict[tuple[int, str], bool] = {}  # by URL id, and kind of edge
+        self._repeats = counts.total_of(connection, counts.REPEATED) > 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was read of single URLs."""
         self._ends_by_id: dict[int, EdgeEnd] = {}
         self._edges: dict[int, list[Edge]] = {}
         self._steps: dict[int, Edge | None] = {}
+        self._equal: dict[int, EqualPages] = {}  # by the id of each of the pages
 
     def prepare(self, url_ids: Collection[int]) -> None:
         """Read all that `representative` needs for some URLs, in a few queries.
 
         This drops what was read for other URLs before.
         """
-        self._ends_by_id, self._edges, self._steps = {}, {}, {}
+        self._forget()
         self._sinks = {end: True for end, is_sink in self._sinks.items() if is_sink}
-        new = set(url_ids)
-        while new:
-            self._read(new)
-            new = {
-                edge.to_id for url_id in new for edge in self._edges[url_id]
-            } - self._ends_by_id.keys()
+        self._load(set(url_ids))
         ends = {(e.to_id, e.kind) for edges in self._edges.values() for e in edges}
         unknown = {url_id for url_id, kind in ends - self._sinks.keys() if kind != "rule"}
         leading = Counter(map(tuple, rows_of(self._connection, _LEADING, list(unknown))))
         self._sinks |= {end: False for end, number in leading.items() if number < SINK}
+        self._load_equal([url_id for url_id, end in self._ends_by_id.items() if end.is_alive])
 
     def of_many(self, url_ids: Collection[int]) -> dict[int, EquivalenceClass]:
-        """Return by id the classes of those URLs that lead to others.
+        """Return by id the classes of those URLs that another one represents.
 
         A URL that a rule holds belongs to the class of its representative, even if that is not
         fetched yet.
         """
-        question = "SELECT DISTINCT from_id FROM aliases WHERE from_id"
-        leading = [url_id for (url_id,) in rows_of(self._connection, question, list(url_ids))]
-        return {url_id: self.representative(url_id, awaited=True) for url_id in leading}
+        wanted = {url_id for (url_id,) in rows_of(self._connection, _LEADS, list(url_ids))}
+        self._load_equal(list(url_ids))
+        wanted |= self._equal.keys() & set(url_ids)
+        found = {url_id: self.representative(url_id, awaited=True) for url_id in wanted}
+        return {url_id: one for url_id, one in found.items() if one.steps}
 
     def representative(self, url_id: int, *, awaited: bool = False) -> EquivalenceClass:
         """Return the class of a known URL; a URL that is merged with none is its own class.
 
         With ``awaited``, rules also lead to URLs that are still to be fetched.
         """
+        end = self.led_end(url_id, awaited=awaited)
+        equal = self.equal_to(end.url_id)
+        if equal is None or equal.best == end.url_id:
+            return end
+        to = equal.pages[equal.best].url
+        seen = equal.pages[end.url_id].fetched_at
+        step = Alias(0, equal.best, end.url, to, CONTENT, 0, 1, seen)
+        return EquivalenceClass(equal.best, to, (*end.steps, step))
+
+    def led_end(self, url_id: int, *, awaited: bool = False) -> EquivalenceClass:
+        """Return what `representative` would if there were no equal bodies."""
         here = self._of(url_id)
         alone = EquivalenceClass(url_id, here.url, ())
         steps: list[Alias] = []
@@ -133,6 +176,58 @@ class Equivalences:
         if not here.is_alive and not (awaited and all(step.kind == "rule" for step in steps)):
             return alone
         return EquivalenceClass(here.id, here.url, tuple(steps))
+
+    def equal_to(self, url_id: int) -> EqualPages | None:
+        """Return the pages of a URL's host that have its body; None if it is the only one."""
+        if self._repeats and url_id not in self._equal and self._of(url_id).is_alive:
+            self._load_equal([url_id])
+        return self._equal.get(url_id)
+
+    def _load_equal(self, url_ids: Sequence[int]) -> None:
+        """Find the pages that have the bodies of some, and which one represents them."""
+        if not self._repeats:
+            return
+        own = rows_of(self._connection, "SELECT DISTINCT digest FROM pages WHERE url_id", url_ids)
+        digests = list({bytes(digest) for (digest,) in own})
+        bodies: dict[tuple[bytes, int], dict[int, EqualPage]] = {}
+        for digest, host_id, url_id, *page in rows_of(self._connection, EQUAL_BODIES, digests):
+            bodies.setdefault((bytes(digest), host_id), {})[url_id] = EqualPage._make(page)
+        several = [pages for pages in bodies.values() if len(pages) > 1]
+        every = [url_id for pages in several for url_id in pages]
+        leading = {url_id for (url_id,) in rows_of(self._connection, _LEADS, every)}
+        led_to = {url_id for (url_id,) in rows_of(self._connection, _IS_LED_TO, every)}
+        self._load(leading)
+        for pages in several:
+            ends = {
+                url_id: page
+                for url_id, page in pages.items()
+                if url_id not in leading or not self.led_end(url_id).steps
+            }
+            if len(ends) > 1:
+                urls_by_id = {url_id: page.url for url_id, page in ends.items()}
+                best = best_of(urls_by_id, lambda id_: id_ in led_to and self._is_led_to(id_))
+                self._equal |= dict.fromkeys(ends, EqualPages(best, ends))
+
+    def _is_led_to(self, url_id: int) -> bool:
+        """Return True if a merging step leads to a URL."""
+        leading = select(aliases.c.from_id).where(aliases.c.to_id == url_id)
+        options = leading.execution_options(yield_per=_AT_ONCE)
+        with self._connection.scalars(options) as found:
+            for some in found.partitions():
+                self._load(set(some))
+                ends = (self.led_end(one) for one in some)
+                if any(end.steps and end.url_id == url_id for end in ends):
+                    return True
+        return False
+
+    def _load(self, url_ids: set[int]) -> None:
+        """Read some URLs, and all to which they lead."""
+        new = url_ids - self._ends_by_id.keys()
+        while new:
+            self._read(new)
+            new = {
+                edge.to_id for url_id in new for edge in self._edges[url_id]
+            } - self._ends_by_id.keys()
 
     def _read(self, url_ids: Collection[int]) -> None:
         """Read some URLs, and the edges that begin there, the latest first."""

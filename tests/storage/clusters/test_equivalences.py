@@ -44,6 +44,7 @@ class Web:
         if canonical:
             hops = (Hop("canonical", 200, candidate(A + canonical)),)
             answer = answer._replace(canonical=A + canonical)
+        answer = answer._replace(digest=path.encode()[:16].ljust(16))
         outcome = visited(self.url_id(path), State.FETCHED, page=answer, hops=hops)
         with self.store.transaction() as connection:
             self.store.record_in(connection, [outcome], self.now, again=True)
