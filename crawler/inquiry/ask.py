@@ -142,6 +142,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
     )
     page = known_url.page_of(connection, stored_url.url_id)
     reason = stored_url.reason
+    [[_first, *chain]] = chains(connection, [stored_url.url_id])
     return replace(
         answer,
         state=stored_url.state.name.lower(),
@@ -169,14 +170,14 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         revisits=known_facts.revisits(connection, stored_url.url_id),
         redirects=[
             RedirectFacts(
-                status=lead.status,
-                to=redact(lead.url),
-                state=lead.state.name.lower(),
-                reason=lead.reason,
-                answer=lead.answer,
-                last_seen=iso(lead.last_seen),
+                status=led.status,
+                to=redact(led.url),
+                state=led.state.name.lower(),
+                reason=led.reason,
+                answer=led.answer,
+                last_seen=iso(led.led_at),
             )
-            for lead in known_url.redirects_from(connection, stored_url.url_id)
+            for led in chain
         ],
         same_as=redact(representative.url) if representative.steps else None,
         by_way_of=[redact(step.to) for step in representative.steps[:-1]],
@@ -204,7 +205,7 @@ def _of_circle(question: Question, stored_url: KnownURL) -> str | None:
     if stored_url.state is not State.REDIRECTED or stored_url.reason is not None:
         return None
     [chain] = chains(question.connection, [stored_url.url_id])
-    is_endless = chain.last.state is State.REDIRECTED and chain.last.reason is None
+    is_endless = chain[-1].state is State.REDIRECTED and chain[-1].reason is None
     return _ENDLESS if is_endless else None
 
 

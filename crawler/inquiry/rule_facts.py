@@ -20,6 +20,7 @@ from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.host_urls import held_first, held_near
 from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
+from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.steering import host_list
 from canonry.storage.timestamps import Moment, iso
 
@@ -353,9 +354,8 @@ def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -
     except InvalidURL:
         stored_url = None
     page = None if stored_url is None else known_url.page_of(connection, stored_url.url_id)
-    leads = (
-        [] if stored_url is None else known_url.redirects_from(connection, stored_url.url_id)[:1]
-    )
+    chain = [] if stored_url is None else chains(connection, [stored_url.url_id])[0]
+    target = chain[1] if len(chain) > 1 else None
     return PageSide(
         url=redact(identity),
         row=None if stored_url is None else stored_url.url_id,
@@ -363,8 +363,8 @@ def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -
         status=None if page is None else page.status,
         title=None if page is None else page.title,
         canonical=None if page is None or page.canonical is None else redact(page.canonical),
-        redirects_to=redact(leads[0].url) if leads else None,
-        redirect_status=leads[0].status if leads else None,
+        redirects_to=None if target is None else redact(target.url),
+        redirect_status=None if target is None else target.status,
         at=None if stored_url is None or stored_url.state.name == "QUEUED" else iso(stored_url.due),
     )
 

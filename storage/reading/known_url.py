@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from canonry.storage.http_status import GONE, MAX_REDIRECTS
+from canonry.storage.http_status import GONE
 from canonry.storage.records import UNREAD
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
@@ -47,34 +47,11 @@ class KnownPage(NamedTuple):
     links: int
 
 
-class Lead(NamedTuple):
-    """What one URL leads to: the target, and what became of that."""
-
-    url_id: int
-    url: str
-    kind: str  # redirect, canonical or rule
-    status: int  # of the redirect
-    target_url: str  # the target as given; of a rule, the identity that it predicts
-    last_seen: float  # seconds since 1970
-    state: State
-    reason: str | None
-    answer: int | None  # HTTP status of the target's page
-
-
 _KNOWN = select(
     *(urls.c.id, urls.c.url, urls.c.spelling, urls.c.state, urls.c.reason, urls.c.depth),
     *(urls.c.hops, urls.c.source_id, urls.c.attempts, urls.c.due, urls.c.found_at),
     *(hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
 ).join_from(urls, hosts, urls.c.host_id == hosts.c.id)
-_LEADS = (
-    select(
-        *(urls.c.id, urls.c.url, aliases.c.kind, aliases.c.status, aliases.c.target_url),
-        *(aliases.c.last_seen, urls.c.state, urls.c.reason, pages.c.status),
-    )
-    .join_from(aliases, urls, aliases.c.to_id == urls.c.id)
-    .outerjoin(pages, pages.c.url_id == urls.c.id)
-    .order_by(aliases.c.last_seen.desc(), aliases.c.id.desc())
-)
 
 
 def find(connection: Connection, key: bytes) -> KnownURL | None:
@@ -132,24 +109,6 @@ def way_to(connection: Connection, known: KnownURL) -> list[str]:
         url, source = found
         way.append(url)
     return way
-
-
-def redirects_from(connection: Connection, url_id: int) -> list[Lead]:
-    """Return the chain of redirects from a URL, by the latest answers; it may end in a circle."""
-    chain: list[Lead] = []
-    seen = {url_id}
-    while len(chain) < MAX_REDIRECTS:
-        leads = _LEADS.where(aliases.c.from_id == url_id, aliases.c.kind == "redirect")
-        found = connection.execute(leads.limit(1)).first()
-        if found is None:
-            break
-        lead = Lead._make(found)
-        chain.append(lead._replace(state=State(lead.state)))
-        url_id = lead.url_id
-        if url_id in seen or lead.state != State.REDIRECTED:
-            break
-        seen.add(url_id)
-    return chain
 
 
 def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[str]:

@@ -278,7 +278,7 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     lost: defaultdict[int, set[int]] = defaultdict(set)  # URLs, by host
     rows = connection.execute(_LOST).all()
     moved = [url_id for _, url_id, state, *_ in rows if state == State.REDIRECTED]
-    ends = {chain.first.url_id: chain.last for chain in chains(connection, moved)}
+    ends = {chain[0].url_id: chain[-1] for chain in chains(connection, moved)}
     unasked = {url_id for url_id, end in ends.items() if end.state in _UNASKED}
     give_back(connection, list(unasked))
     for host_id, url_id, _state, settled, absent in rows:

@@ -1,6 +1,6 @@
-"""Chains of redirects: where URLs lead, and what became of the last URL of each chain."""
+"""Chains of redirects, by the latest answers, and what became of each of their URLs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -13,71 +13,58 @@ _ROWS = (
     "SELECT urls.id, url, state, reason, status FROM urls LEFT JOIN pages ON url_id = urls.id "
     "WHERE urls.id"
 )
-_LEADS = "SELECT from_id, to_id, kind, last_seen, id FROM aliases WHERE from_id"
+_LEADS = "SELECT last_seen, id, from_id, to_id, status, kind FROM aliases WHERE from_id"
 
 
-class ChainEnd(NamedTuple):
-    """The first or the last URL of a chain."""
+class ChainURL(NamedTuple):
+    """A URL of a chain; the first one is not led to."""
 
     url_id: int
     url: str
     state: State
     reason: str | None
-    status: int | None  # HTTP status of its page; None without one
+    answer: int | None  # HTTP status of its page; None without one
+    status: int = 0  # of the redirect that leads to it; 0 for the first
+    led_at: float = 0.0  # when that was seen last; seconds since 1970
 
 
-class Chain(NamedTuple):
-    """The first and the last URL of a chain: one and the same without a redirect.
+def chains(connection: Connection, url_ids: Sequence[int]) -> list[list[ChainURL]]:
+    """Return the chain that begins with each of some URLs, given by their ids.
 
-    If the last one is `State.REDIRECTED`, its target was refused (then it has a reason), or the
-    chain is a circle.
+    Without a redirect, the URL is alone in its chain. If the last one is `State.REDIRECTED`, its
+    target was refused (then it has a reason), or the redirects are a circle.
     """
-
-    first: ChainEnd
-    last: ChainEnd
-
-
-def chains(connection: Connection, url_ids: Sequence[int]) -> list[Chain]:
-    """Return the chain that begins with each of some URLs, given by their ids."""
-    ends_by_id: dict[int, ChainEnd] = {}
-    following: dict[int, int] = {}
+    known: dict[int, ChainURL] = {}
+    following: dict[int, tuple[int, int, float]] = {}
     wanted = set(url_ids)
     for _ in range(MAX_REDIRECTS):
-        if not wanted:
+        new = [ChainURL(*row) for row in rows_of(connection, _ROWS, list(wanted))]
+        known |= {one.url_id: one._replace(state=State(one.state)) for one in new}
+        following |= _led(connection, [u.url_id for u in new if u.state == State.REDIRECTED])
+        wanted = {to_id for to_id, *_how in following.values()} - known.keys()
+    return [_chain(known[url_id], known, following) for url_id in url_ids]
+
+
+def _led(connection: Connection, url_ids: Sequence[int]) -> dict[int, tuple[int, int, float]]:
+    """Return where URLs redirected when they were last fetched: the URL, the status, and when."""
+    latest_last = sorted(rows_of(connection, _LEADS, url_ids))
+    return {
+        from_id: (to_id, status, seen)
+        for seen, _id, from_id, to_id, status, kind in latest_last
+        if kind == "redirect"
+    }
+
+
+def _chain(
+    url: ChainURL, known: Mapping[int, ChainURL], following: Mapping[int, tuple[int, int, float]]
+) -> list[ChainURL]:
+    """Return the chain that begins with a URL."""
+    chain, seen = [url], {url.url_id}
+    while url.url_id in following:
+        to_id, status, led_at = following[url.url_id]
+        if to_id in seen or to_id not in known:
             break
-        new = {found.url_id: found for found in _read(connection, wanted)}
-        ends_by_id |= new
-        redirected = [url.url_id for url in new.values() if url.state is State.REDIRECTED]
-        targets = _last_redirects(connection, redirected)
-        following |= targets
-        wanted = set(targets.values()) - ends_by_id.keys()
-    return [
-        Chain(ends_by_id[url_id], ends_by_id[_last(url_id, ends_by_id, following)])
-        for url_id in url_ids
-    ]
-
-
-def _last_redirects(connection: Connection, url_ids: Iterable[int]) -> dict[int, int]:
-    """Return where URLs redirected when they were last fetched, by their ids."""
-    last: dict[int, tuple[float, int, int]] = {}  # the latest, as in `known_url.redirects_from`
-    for url_id, to_id, kind, *when in rows_of(connection, _LEADS, list(url_ids)):
-        if kind == "redirect":
-            last[url_id] = max(last.get(url_id, (0.0, 0, 0)), (*when, to_id))
-    return {url_id: to_id for url_id, (_seen, _id, to_id) in last.items()}
-
-
-def _read(connection: Connection, url_ids: Iterable[int]) -> Iterator[ChainEnd]:
-    """Yield URLs by their ids."""
-    for url_id, url, state, reason, status in rows_of(connection, _ROWS, list(url_ids)):
-        yield ChainEnd(url_id, url, State(state), reason, status)
-
-
-def _last(url_id: int, ends_by_id: dict[int, ChainEnd], following: dict[int, int]) -> int:
-    """Return the last URL of the chain that begins with one."""
-    seen = {url_id}
-    while (
-        (after := following.get(url_id)) is not None and after in ends_by_id and after not in seen
-    ):
-        url_id = after
-        seen.add(url_id)
-    return url_id
+        seen.add(to_id)
+        url = known[to_id]._replace(status=status, led_at=led_at)
+        chain.append(url)
+    return chain

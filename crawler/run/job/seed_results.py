@@ -11,7 +11,7 @@ from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.hold_reason import HoldReason
 from canonry.storage import State
 from canonry.storage.http_status import FIRST_ERROR
-from canonry.storage.rows.redirect_chains import ChainEnd, chains
+from canonry.storage.rows.redirect_chains import ChainURL, chains
 from canonry.storage.rows.requeueing import ANSWERED, queue_again, queue_ids_again
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks
@@ -42,7 +42,8 @@ def failures(connection: Connection, url_ids: Sequence[int]) -> tuple[FailedSeed
         url_ids: of the seeds.
     """
     failed_seeds = []
-    for first, last in chains(connection, list(dict.fromkeys(url_ids))):
+    for chain in chains(connection, list(dict.fromkeys(url_ids))):
+        first, last = chain[0], chain[-1]
         reason = _failure(last)
         if reason is not None:
             leads_to = None if last.url_id == first.url_id else redact(last.url)
@@ -71,7 +72,8 @@ def try_again(connection: Connection, url_ids: Sequence[int], *, is_recrawl: boo
     again: set[int] = set()
     held: set[int] = set()
     seed_chains = chains(connection, url_ids)
-    for first, end in seed_chains:
+    for chain in seed_chains:
+        first, end = chain[0], chain[-1]
         if first.state is State.HELD and first.reason not in _KEPT:
             held.add(first.url_id)
         elif end.state is State.HELD and end.reason not in _BY_ROBOTS:
@@ -98,11 +100,11 @@ def is_unreached(reason: str) -> bool:
     return reason.partition(":")[0] in _UNREACHED
 
 
-def _failure(end: ChainEnd) -> str | None:
+def _failure(end: ChainURL) -> str | None:
     """Return why the end of a seed's redirects is no page; None if it is one, or may become one."""
     if end.state is State.FETCHED and end.reason in {None, HoldReason.WALL.label}:
-        failed = end.status is not None and end.status >= FIRST_ERROR
-        return f"status {end.status}" if failed else None
+        failed = end.answer is not None and end.answer >= FIRST_ERROR
+        return f"status {end.answer}" if failed else None
     is_kept = end.state is State.HELD and end.reason in _KEPT
     if is_kept or end.state is State.QUEUED:
         return None
