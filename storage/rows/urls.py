@@ -65,54 +65,52 @@ def admit(
     if rules is not None or budgets_of is not None:
         _become_exclusive(connection, rules)
     new = [(c, claim.url_id) for c, claim in zip(candidates, claims, strict=True) if claim.new]
-    if new:
-        linked = {c.host for c, _url_id in new if c.source is not None}
-        names = dict.fromkeys(map(_HOST, map(itemgetter(0), new)))
-        ids = host_ids(connection, names, now, linked, host_budget)
-        new = _held(new, blocked_among(connection, ids), HOST_BLOCKED)
-        if host_budget is not None:
-            overflow = budgets.beyond(connection, host_budget, linked)
-            new = _held(new, overflow, host_budget.reason)
-        placed = Placement([], set(), [])
-        if rules is not None:
-            placed = place(connection, new, rules, now, ids.__getitem__)
-            new = _apply(placed, new)
-        replaced = {one.same_as: one.url_id for one in placed.replaced}
-        if budgets_of is not None:  # a URL that replaces a queued one needs no budget
-            free = [
-                at
-                for at, (c, url_id) in enumerate(new)
-                if c.held is None and url_id not in replaced
-            ]
-            over = budgets.spend(connection, [budgets_of(new[at][0].url) for at in free])
-            for at, reason in zip(free, over, strict=True):
-                if reason is not None:
-                    new[at] = (new[at][0]._replace(held=reason), new[at][1])
-        columns = columns_of(new, ids, [now] * len(new))
-        insert_columns(connection, url_rows, columns)
-        write_locks.become_exclusive(connection)
-        counted = (columns["host_id"], columns["depth"], columns["reason"])
-        added = Counter(zip(*counted, strict=True))
-        transitions.count(
-            connection,
-            {
-                Transition(host_id, depth, None, QUEUED if held is None else (State.HELD, held)): n
-                for (host_id, depth, held), n in added.items()
-            },
-        )
-        if rules is not None:
-            deferral.replace(connection, [(old, url_id) for url_id, old in replaced.items()], HELD)
-            record_held(connection, [*placed.held, *placed.replaced], rules, now)
-            claims = (
-                [
-                    a._replace(replaces=replaced[a.url_id]) if a.new and a.url_id in replaced else a
-                    for a in claims
-                ]
-                if replaced
-                else claims
-            )
+    replaced = _insert(connection, new, now, rules, budgets_of, host_budget) if new else {}
     write_locks.become_exclusive(connection)
-    return claims
+    if not replaced:
+        return claims
+    return [a._replace(replaces=replaced.get(a.url_id)) if a.new else a for a in claims]
+
+
+def _insert(
+    connection: Connection,
+    new: list[tuple[Candidate, int]],
+    now: float,
+    rules: RuleSource | None,
+    budgets_of: budgets.BudgetsOf | None,
+    host_budget: budgets.HostBudget | None,
+) -> dict[int, int]:
+    """Insert the rows of new URLs, in the queue or held; return the queued URLs that some replace.
+
+    The first reason to hold a URL counts.
+    """
+    linked = {c.host for c, _url_id in new if c.source is not None}
+    names = dict.fromkeys(map(_HOST, map(itemgetter(0), new)))
+    ids = host_ids(connection, names, now, linked, host_budget)
+    new = _held(new, blocked_among(connection, ids), HOST_BLOCKED)
+    if host_budget is not None:
+        overflow = budgets.beyond(connection, host_budget, linked)
+        new = _held(new, overflow, host_budget.reason)
+    placed = Placement([], set(), [])
+    if rules is not None:
+        placed = place(connection, new, rules, now, ids.__getitem__)
+        new = _apply(placed, new)
+    replaced = {one.same_as: one.url_id for one in placed.replaced}
+    if budgets_of is not None:
+        new = _within_budgets(connection, new, budgets_of, replaced)
+    columns = columns_of(new, ids, [now] * len(new))
+    insert_columns(connection, url_rows, columns)
+    write_locks.become_exclusive(connection)
+    by = zip(columns["host_id"], columns["depth"], columns["reason"], strict=True)
+    added = {
+        Transition(host_id, depth, None, QUEUED if held is None else (State.HELD, held)): number
+        for (host_id, depth, held), number in Counter(by).items()
+    }
+    transitions.count(connection, added)
+    if rules is not None:
+        deferral.replace(connection, [(old, url_id) for url_id, old in replaced.items()], HELD)
+        record_held(connection, [*placed.held, *placed.replaced], rules, now)
+    return replaced
 
 
 def columns_of(
@@ -163,6 +161,25 @@ def _held(
     return [
         (c._replace(held=reason) if c.held is None and c.host in names else c, url_id)
         for c, url_id in new
+    ]
+
+
+def _within_budgets(
+    connection: Connection,
+    new: Sequence[tuple[Candidate, int]],
+    budgets_of: budgets.BudgetsOf,
+    replaced: Collection[int],
+) -> list[tuple[Candidate, int]]:
+    """Return new URLs, those beyond their budgets held; one that replaces another needs none."""
+    free = [one for one in new if one[0].held is None and one[1] not in replaced]
+    over = budgets.spend(connection, [budgets_of(candidate.url) for candidate, _url_id in free])
+    reasons = {
+        url_id: reason
+        for (_candidate, url_id), reason in zip(free, over, strict=True)
+        if reason is not None
+    }
+    return [
+        (c._replace(held=reasons[url_id]) if url_id in reasons else c, url_id) for c, url_id in new
     ]
 
 
