@@ -23,7 +23,7 @@ from canonry.crawler.files import output
 from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 6  # of the files in the folder
+_VERSION = 7  # of the files in the folder
 _CHECKPOINT, _LOCK = "state.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # the pause between checkpoints is at least this many times the time to save one
@@ -299,7 +299,7 @@ def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:
         plan.canonicalizer.policy.fingerprint,
         rules and rules.dumps(),
         tuple(plan.input_format),
-        (plan.report, plan.mapped, plan.groups),
+        (plan.report, plan.mapped, plan.groups, plan.prefer),
         seen,
         partitions,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from canonry.canon import Canonicalizer
+from canonry.crawler.batch.preference import Preference
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
@@ -31,6 +32,7 @@ class Job(NamedTuple):
     seen: str | None = None  # a file of keys: what is in it is left out, and the rest is added
     seen_only: bool = False  # write no lines, only extend this file
     keep_rows: bool = False  # write whole rows, in the format in which they were read
+    prefer: Sequence[str] = ()  # which line of a resource stays; empty: the first one
     input_format: InputFormat = ANY
     quiet: bool = False  # keep standard output free of lines
     workers: int = 1  # threads or processes
@@ -53,6 +55,7 @@ class Job(NamedTuple):
         """
         self.input_format.check()
         self._check_outputs()
+        Preference.of(self.prefer)
         self._check_seen()
         self._check_formats()
         if self.store is not None:
@@ -82,11 +85,13 @@ class Job(NamedTuple):
             raise SettingsError(
                 "--keep-rows writes rows as they are; leave out --format and --write"
             )
-        if self.keep_rows and not (self.input_format.delimiter or ",").isascii():
-            raise SettingsError(
-                f"--keep-rows: rows are not kept with --delimiter {self.input_format.delimiter!r}, "
-                "only with an ASCII character"
-            )
+        if not (self.input_format.delimiter or ",").isascii():
+            for option, is_given in (("--keep-rows", self.keep_rows), ("--prefer", self.prefer)):
+                if is_given:
+                    raise SettingsError(
+                        f"{option}: rows are not kept with --delimiter "
+                        f"{self.input_format.delimiter!r}, only with an ASCII character"
+                    )
         wanted = self.output_format or format_of(self.out)
         if self.contents != "url" and wanted != "text":
             raise SettingsError(
@@ -133,6 +138,7 @@ _NOT_WITH_STORE = {
     "groups": "the groups of a store are in its exports: canonry export aliases",
     "resume": "claims and output are one transaction; run the same command again instead",
     "keep_rows": "a store keeps URLs; use --seen FILE for what was seen before",
+    "prefer": "the first line that a store sees is its URL; use --seen FILE instead",
     "seen": "a store has seen keys of its own; 'canonry keys to-store' adds those of a file",
 }
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
@@ -158,8 +164,9 @@ def bytes_of(text: str) -> int:
 def bytes_to_read(job: Job) -> int | None:
     """Return how many bytes a job reads, or None if that cannot be known.
 
-    Files are read a second time for groups, and if keys do not fit into memory, which is not known
-    in advance. Spark reads the files on other machines.
+    Files are read a second time for groups, a third time if a line is preferred, and a second time
+    if keys do not fit into memory, which is not known in advance. Spark reads the files on other
+    machines.
     """
     if job.reads_streams or job.engine != "local":
         return None
@@ -167,8 +174,8 @@ def bytes_to_read(job: Job) -> int | None:
     if None in sizes:
         return None
     size = sum(filter(None, sizes))
-    is_one_pass = not (job.groups or job.resume)
-    return size if job.store is not None or is_one_pass else 2 * size
+    is_one_pass = job.store is not None or not (job.groups or job.resume or job.prefer)
+    return size if is_one_pass else (3 if job.prefer else 2) * size
 
 
 def _ignore(_value: object) -> None:
@@ -177,7 +184,7 @@ def _ignore(_value: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every engine needs to know; the last four fields are only for the local engine."""
+    """What every engine needs to know; most of the last fields are for the local engine."""
 
     files: Sequence[str]  # existing ones; "-" is standard input
     canonicalizer: Canonicalizer
@@ -190,6 +197,7 @@ class Plan:
     mapped: bool = False  # name for each repeated line what it repeats
     groups: bool = False  # list the spellings of each resource
     seen: SeenFile | None = None  # leave out what is in it
+    prefer: Preference | None = None  # which line of a resource stays; None: the first one
 
     def blocks(
         self,

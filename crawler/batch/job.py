@@ -22,6 +22,7 @@ from canonry.crawler.batch.passes.first_pass import FirstPass, Start
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
 from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
 from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
+from canonry.crawler.batch.preference import Preference
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
@@ -78,10 +79,12 @@ def run(
         NoURLError: no line is a URL; the outputs stay as they were.
         KeyboardInterrupt: Ctrl-C or SIGTERM has ended it; with a message if something was saved.
     """
+    prefer = Preference.of(job.prefer)
+    has_columns = prefer is not None and prefer.has_columns
     plan = Plan(
         files=job.files,
         canonicalizer=canonicalizer,
-        input_format=job.input_format._replace(keep_rows=job.keep_rows),
+        input_format=job.input_format._replace(keep_rows=job.keep_rows or has_columns),
         workers=job.workers,
         memory=job.memory,
         advance=advance,
@@ -89,6 +92,7 @@ def run(
         report=job.report is not None,
         mapped=job.map is not None,
         groups=job.groups is not None,
+        prefer=prefer,
     )
     with interrupted_at_once():
         return _done(job, plan)
@@ -255,9 +259,11 @@ def _dedup(
     if not one_pass.fits(plan, start):
         with workplace.saving_when_interrupted(plan.notify):
             fates = FirstPass(plan, workplace, start).run()
+        second = SecondPass(plan, workplace, fates, texts)
+        if plan.prefer is not None:
+            second.keep_texts(plan.blocks(start.checkpoint.summary, workplace.open))
         again = plan.blocks(start.checkpoint.summary, workplace.open)
-        writer = PartWriter(plan, Summary(), texts)
-        return SecondPass(plan, workplace, fates, texts).run(again, 0, writer, results)
+        return second.run(again, 0, PartWriter(plan, Summary(), texts), results)
     engine = OnePass(plan, workplace, start, texts)
     with workplace.saving_when_interrupted(plan.notify):
         left = engine.run(results)

@@ -20,6 +20,7 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import selected, tally
 from canonry.crawler.batch.partition import Numbers
+from canonry.crawler.batch.preference import Preference
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.line_streams import ahead
 
@@ -37,16 +38,22 @@ class Keyed(NamedTuple):
     refused: list[tuple[int, str]]  # place and reason
     hosts: Counter[str]  # empty unless asked for
     ends: bytes = b""  # of all lines, as a block has them; empty if the kernel did not see them
+    ranks: bytes = b""  # of the URLs, if a line is preferred to others
 
 
-_maker: list[tuple[Canonicalizer, bool]] = []  # of a worker process
+_maker: list[tuple[Canonicalizer, bool, Preference | None]] = []  # of a worker process
 
 
-def _prepare(policy: Policy, rules: str | None, hosts: bool) -> None:  # noqa: FBT001 - by the pool
+def _prepare(
+    policy: Policy,
+    rules: str | None,
+    hosts: bool,  # noqa: FBT001 - by the pool
+    prefer: Preference | None,
+) -> None:
     """Prepare a worker process; the parent, which has the files, handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _maker[:] = [(Canonicalizer(policy, rules), hosts)]
+    _maker[:] = [(Canonicalizer(policy, rules), hosts, prefer)]
 
 
 def _end_with_parent() -> None:
@@ -58,12 +65,18 @@ def _end_with_parent() -> None:
 
 
 def _in_worker(block: Block) -> Keyed:
-    canonicalizer, hosts = _maker[0]
-    return keyed(block, canonicalizer, hosts=hosts)
+    canonicalizer, hosts, prefer = _maker[0]
+    return keyed(block, canonicalizer, hosts=hosts, prefer=prefer)
 
 
-def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) -> Keyed:
-    """Canonicalize lines and return their keys; count their hosts if asked to."""
+def keyed(
+    block: Block,
+    canonicalizer: Canonicalizer,
+    *,
+    hosts: bool = False,
+    prefer: Preference | None = None,
+) -> Keyed:
+    """Canonicalize lines and return their keys; count their hosts, and rank them, if asked to."""
     keys, texts, has_key, ends, counted = _hashed(block, canonicalizer, hosts=hosts)
     has_key[list(block.refused)] = 0
     blank: list[int] = []
@@ -90,7 +103,9 @@ def keyed(block: Block, canonicalizer: Canonicalizer, *, hosts: bool = False) ->
     if len(places) < len(has_key):
         keys, texts = keys[places], texts[places]
     numbers = places.astype(np.uint64)
-    return Keyed(keys.tobytes(), texts.tobytes(), numbers, blank, refused, counted, ends)
+    spelled = texts.tobytes()
+    ranks = b"" if prefer is None else prefer.ranks(block, numbers, spelled)
+    return Keyed(keys.tobytes(), spelled, numbers, blank, refused, counted, ends, ranks)
 
 
 def _hashed(
@@ -138,7 +153,12 @@ def _in_threads(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Ke
 
     def started() -> Iterator[tuple[Block, Future[Keyed]]]:
         for block in blocks:
-            yield block, pool.submit(keyed, block, plan.canonicalizer, hosts=plan.report)
+            yield (
+                block,
+                pool.submit(
+                    keyed, block, plan.canonicalizer, hosts=plan.report, prefer=plan.prefer
+                ),
+            )
 
     try:
         for block, future in ahead(started(), _AHEAD * plan.workers):
@@ -163,14 +183,15 @@ def _in_processes(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, 
         return
     rules = None if canonicalizer.rules is None else canonicalizer.rules.dumps()
     context = multiprocessing.get_context("forkserver")
-    setup = (canonicalizer.policy, rules, plan.report)
+    setup = (canonicalizer.policy, rules, plan.report, plan.prefer)
     pool = ProcessPoolExecutor(workers, context, _prepare, setup)
     try:
         with _interrupts_held():
             pool.submit(os.getpid)  # the first task starts all workers
         waiting: deque[tuple[Block, Future[Keyed]]] = deque()
         for block in blocks:
-            waiting.append((block, pool.submit(_in_worker, block._replace(rows=None))))
+            sent = block if plan.prefer is not None else block._replace(rows=None)
+            waiting.append((block, pool.submit(_in_worker, sent)))
             if len(waiting) > _AHEAD * workers:
                 first, future = waiting.popleft()
                 yield first, future.result()
@@ -191,7 +212,7 @@ def _in_this_process(
         if block is None:
             return
         seen += len(block.data)
-        yield block, keyed(block, plan.canonicalizer, hosts=plan.report)
+        yield block, keyed(block, plan.canonicalizer, hosts=plan.report, prefer=plan.prefer)
 
 
 def _has_semaphores() -> bool:

@@ -15,11 +15,12 @@ from canonry.crawler.compression import write_all
 from canonry.crawler.key_files.sorted_keys import KEY, NO_KEYS, Keys
 
 _MOST = 4096  # partitions
-_ROW = np.dtype([("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")])
+_ROW = [("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")]
 TALLY = np.dtype([("first", "<u8"), ("lines", "<u8")])
 SPELLING = np.dtype([("first", "<u8"), ("place", "<u8"), ("lines", "<u8")])
 _NO_SPELLINGS = np.empty(0, SPELLING)
 _NO_TALLIES = np.empty(0, TALLY)
+_ROW_BYTES = np.dtype(_ROW).itemsize
 _SORTING = 5  # deduplicating a partition takes this many times its size in memory
 
 Numbers = npt.NDArray[np.uint64]
@@ -33,8 +34,8 @@ class Repeats(NamedTuple):
     """
 
     place: Numbers  # of the line
-    first: Numbers  # the place of the first line with the key
-    alike: npt.NDArray[np.bool_]  # spelled like the first line
+    first: Numbers  # the place of the line with the key that stays: the first one, or the best
+    alike: npt.NDArray[np.bool_]  # spelled like that line
     spellings: npt.NDArray[np.void]  # of resources with several lines; empty unless asked for
     seen: Numbers  # the places of the lines with a key that was seen before
     fresh: Keys  # the keys not seen before, sorted; empty unless asked for
@@ -42,17 +43,19 @@ class Repeats(NamedTuple):
 
 
 class Partitions:
-    """Rows of (key, hash of the spelling, place of the line), spread by key."""
+    """Rows of (key, hash of the spelling, place of the line, perhaps its rank), spread by key."""
 
-    def __init__(self, folder: Path, memory: int, count: int) -> None:
+    def __init__(self, folder: Path, memory: int, count: int, rank: int = 0) -> None:
         """Start without rows.
 
         Args:
             folder: for the partitions' files; it need not exist.
             memory: bytes that may be used.
             count: the number of partitions, from `count_for`.
+            rank: how many bytes a rank has; 0: lines have none, and the first one stays.
         """
         self.folder = folder
+        self._row = np.dtype([*_ROW, ("rank", f"S{rank}")] if rank else _ROW)
         self._buffered = 0
         self._most_buffered = memory // 4
         self._bits = count.bit_length() - 1
@@ -60,14 +63,15 @@ class Partitions:
         self._tallies: list[list[bytes]] = [[] for _ in range(count)]
 
     @staticmethod
-    def count_for(memory: int, rows: int) -> int:
+    def count_for(memory: int, rows: int, rank: int = 0) -> int:
         """Return how many partitions to make, a power of two.
 
         Args:
             memory: bytes that may be used.
             rows: an estimate of their number; more rows only make the partitions larger.
+            rank: how many bytes a rank has.
         """
-        wanted = -(-rows * _ROW.itemsize * _SORTING // max(memory // 2, 1))
+        wanted = -(-rows * (_ROW_BYTES + rank) * _SORTING // max(memory // 2, 1))
         return 1 << min(max(wanted - 1, 0).bit_length(), _MOST.bit_length() - 1)
 
     @property
@@ -75,18 +79,27 @@ class Partitions:
         """Return the number of partitions."""
         return len(self._buffers)
 
-    def add(self, keys: bytes, texts: bytes, places: Numbers) -> None:
+    def add(
+        self,
+        keys: bytes,
+        texts: bytes,
+        places: Numbers,
+        ranks: npt.NDArray[np.bytes_] | None = None,
+    ) -> None:
         """Add rows.
 
         Args:
             keys: 16 bytes each.
             texts: 8 bytes each, a hash of the line as it was spelled; zeros if it is canonical.
             places: of the lines. Of two rows with one key, the earlier line is added first.
+            ranks: of the lines; the least one of a key stays.
         """
-        rows = np.empty(len(places), _ROW)
+        rows = np.empty(len(places), self._row)
         pairs = np.frombuffer(keys, ">u8").reshape(-1, 2)
         rows["high"], rows["low"] = pairs[:, 0], pairs[:, 1]
         rows["text"], rows["place"] = np.frombuffer(texts, "<u8"), places
+        if ranks is not None:
+            rows["rank"] = ranks
         self._put(self._buffers, rows, rows["high"])
 
     def add_tallies(self, keys: bytes, firsts: Numbers, lines: npt.NDArray[np.integer]) -> None:
@@ -151,7 +164,7 @@ class Partitions:
             seen: returns which keys were seen before.
         """
         for n in range(self.count):
-            rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), _ROW)
+            rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), self._row)
             tallies = np.frombuffer(_taken(self._tallies[n], self._tally_file(n)), TALLY)
             yield _repeats(rows, seen, spelled=spelled)._replace(tallies=tallies)
 
@@ -164,11 +177,12 @@ def _taken(buffer: list[bytes], file: Path) -> bytes:
 
 
 def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) -> Repeats:
-    """Return the rows that repeat the key of an earlier row, with the first row of that key."""
+    """Return the rows that repeat the key of another row, with the row of that key that stays."""
     order = np.argsort(rows["high"], kind="stable")  # stable: places stay ascending
     high, low = rows["high"][order], rows["low"][order]
-    if ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # sort by the whole key
-        order = np.lexsort((rows["low"], rows["high"]))
+    ranks = [rows["rank"]] if "rank" in (rows.dtype.names or ()) else []
+    if ranks or ((high[1:] == high[:-1]) & (low[1:] != low[:-1])).any():  # by the whole key
+        order = np.lexsort((*ranks, rows["low"], rows["high"]))
         high, low = rows["high"][order], rows["low"][order]
     starts = np.ones(len(rows), np.bool_)
     starts[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
@@ -196,7 +210,7 @@ def _spellings(
 
     Args:
         rows: of a partition.
-        order: the indexes of some rows, sorted by key, then by place.
+        order: the indexes of some rows, sorted by key.
         firsts: for each of these, the index of the first row with its key.
     """
     first, text, place = rows["place"][firsts], rows["text"][order], rows["place"][order]

@@ -214,11 +214,14 @@ def _row_blocks(
 ) -> Iterator[RowBlock]:
     """Yield the rows of a file that is read as a whole."""
     if file_format.name == "csv":
-        return csv_rows(pieces(stream, arrives), file_format.column, file_format.delimiter)
+        delimiter = file_format.delimiter
+        found = csv_rows(pieces(stream, arrives), file_format.column, delimiter)
+        return (RowBlock(urls, rows._replace(delimiter=delimiter)) for urls, rows in found)
     if file_format.name == "parquet":
         return parquet_rows(stream, file_format.column)
     raise OSError(
-        f"--keep-rows: {file_format.name} has no rows to keep; csv, tsv, jsonl and parquet have"
+        f"{file_format.name} has no rows for --keep-rows or --prefer; csv, tsv, jsonl and parquet "
+        "have"
     )
 
 

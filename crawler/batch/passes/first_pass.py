@@ -45,12 +45,15 @@ def begin(plan: Plan, workplace: Workplace) -> Start:
     checkpoint = Checkpoint("")
     if workplace.lasting:
         checkpoint = workplace.start(fingerprint(plan, count), plan.notify)
-    return Start(checkpoint, Partitions(workplace.folder / checkpoint.keys, plan.memory, count))
+    rank = 0 if plan.prefer is None else plan.prefer.width
+    folder = workplace.folder / checkpoint.keys
+    return Start(checkpoint, Partitions(folder, plan.memory, count, rank))
 
 
 def partitions_for(plan: Plan) -> int:
     """Return how many partitions a plan needs."""
-    return Partitions.count_for(plan.memory, rows_in(plan.files))
+    rank = 0 if plan.prefer is None else plan.prefer.width
+    return Partitions.count_for(plan.memory, rows_in(plan.files), rank)
 
 
 class FirstPass:
@@ -92,7 +95,10 @@ class FirstPass:
         with (self._folder / "others").open("ab") as others:
             for block, keyed in self._rest:
                 lines = checkpoint.lines
-                partitions.add(keyed.keys, keyed.texts, keyed.places + np.uint64(lines))
+                places = keyed.places + np.uint64(lines)
+                prefer = self._plan.prefer
+                ranks = None if prefer is None else prefer.placed(keyed.ranks, places)
+                partitions.add(keyed.keys, keyed.texts, places, ranks)
                 odd = [(lines + n, BLANK) for n in keyed.blank]
                 odd += [(lines + n, REFUSED) for n, _reason in keyed.refused]
                 write_all(others, np.array(odd, "<u8").tobytes())

@@ -70,8 +70,8 @@ class PartWriter:
         self.counted.distinct += int(is_first.sum())
         self.counted.exact += int(part.of_kind(ALIKE).sum())
         self.counted.seen += int(part.of_kind(SEEN).sum())
-        needed = (part.kinds & NEEDED) > 0
-        self._texts.put(part.place + np.flatnonzero(needed), chosen(part.block, needed))
+        if self._plan.prefer is None:  # else they are kept already
+            self._texts.put_needed(part)
         if results.distinct is not None:
             results.distinct.write_block(part.block, is_first)
         if self._plan.mapped:
@@ -187,6 +187,11 @@ class KeptTexts:
     def __exit__(self, *_error: object) -> None:
         """Close the file."""
         self._file.close()
+
+    def put_needed(self, part: Part) -> None:
+        """Keep the lines of a block whose text may be needed."""
+        needed = (part.kinds & NEEDED) > 0
+        self.put(part.place + np.flatnonzero(needed), chosen(part.block, needed))
 
     def put(self, places: npt.NDArray[np.int64], texts: Sequence[bytes]) -> None:
         """Keep lines."""

@@ -66,6 +66,11 @@ class SecondPass:
         summary = self._checkpoint.summary.with_fates(writer.counted)
         return Deduplicated(summary, Counter(self._checkpoint.hosts), self._largest)
 
+    def keep_texts(self, blocks: Iterator[Block]) -> None:
+        """Keep the lines that stay, before any line is written: others may come first."""
+        for part in self._parts(blocks, 0):
+            self._texts.put_needed(part)
+
     def _parts(self, blocks: Iterator[Block], place: int) -> Iterator[Part]:
         """Yield each block with the fates of its lines."""
         count = self._checkpoint.lines

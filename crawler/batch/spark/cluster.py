@@ -12,6 +12,7 @@ from canonry.canon import Canonicalizer, columns
 from canonry.canon.learned import loads
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.preference import Preference, Ranks
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results, as_read
 from canonry.crawler.batch.spark.frames import Batches, functions_of
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
@@ -35,6 +36,7 @@ _COLLECTED = ("reason", "line", "n")
 _SQL_TYPES = {str: "string", int: "bigint"}
 # A line is its place, in eight bytes that sort as it does, and its text: the least is the first.
 _ROW = "key binary, reason string, line binary"
+_RANKED = f"{_ROW}, rank binary"  # a rank ends with the place: the least is the one that stays
 
 
 class _Places(NamedTuple):
@@ -70,16 +72,24 @@ def dedup(
         OSError, NoURLError: no URL was read, so the folder stays as it was.
     """
     files = [file if is_remote(file) else str(Path(file).resolve()) for file in plan.files]
-    parts = [part for file in files for part in pieces.pieces_of(file, plan.input_format)]
+    is_whole = plan.input_format.keep_rows
+    parts = [
+        part
+        for file in files
+        for part in ([Piece(file)] if is_whole else pieces.pieces_of(file, plan.input_format))
+    ]
     make = _Maker(plan.canonicalizer)
+    prefer = plan.prefer
     numbered = spark.createDataFrame(
         [(number, *part) for number, part in enumerate(parts)],
         "number int, source string, start bigint, stop bigint",
     )
     spread = numbered.repartition(max(len(parts), 1), "number")
-    keyed = spread.mapInArrow(_reading(plan.input_format, make), _ROW)
+    schema = _ROW if prefer is None else _RANKED
+    keyed = spread.mapInArrow(_reading(plan.input_format, make, prefer), schema)
     f = functions_of(keyed)
-    first = keyed.groupBy("key", "reason").agg(f.min("line").alias("line"), f.count("*").alias("n"))
+    best = f.min("line") if prefer is None else f.min_by("line", "rank")
+    first = keyed.groupBy("key", "reason").agg(best.alias("line"), f.count("*").alias("n"))
     if folder is None:
         rows = first.orderBy(first.reason.isNull(), "line").select(*_COLLECTED)
         return _collect(rows.toLocalIterator(prefetchPartitions=True), parts, results)
@@ -114,11 +124,14 @@ class _Maker:
         return Canonicalizer(self.policy, self.rules)
 
 
-def _reading(input_format: InputFormat, make: _Maker) -> Callable[[Batches], Batches]:
+def _reading(
+    input_format: InputFormat, make: _Maker, prefer: Preference | None
+) -> Callable[[Batches], Batches]:
     """Return the function that reads pieces and keys their lines, in a task."""
 
     def read(batches: Batches) -> Batches:
         canonicalizer = make()
+        unranked = bytes(0 if prefer is None else prefer.width)
         for batch in batches:
             for number, *part in zip(
                 *(column.to_pylist() for column in batch.columns), strict=True
@@ -126,16 +139,20 @@ def _reading(input_format: InputFormat, make: _Maker) -> Callable[[Batches], Bat
                 place, lines = number << _LINE_BITS, 0
                 for found in pieces.read(Piece(*part), input_format):
                     if isinstance(found, Cut):
-                        yield _row(None, _CUT, place + found.number + 1, str(found).encode())
+                        at = place + found.number + 1
+                        yield _row(None, _CUT, at, str(found).encode(), unranked)
                     else:
                         lines = found.first + found.size - 1
-                        yield from _rows_of(found, keying.keyed(found, canonicalizer), place)
-                yield _row(number.to_bytes(16), _LINES, place + lines, b"")
+                        keyed = keying.keyed(found, canonicalizer, prefer=prefer)
+                        yield from _rows_of(found, keyed, place, prefer)
+                yield _row(number.to_bytes(16), _LINES, place + lines, b"", unranked)
 
     return read
 
 
-def _rows_of(block: Block, keyed: keying.Keyed, place: int) -> "Iterator[pa.RecordBatch]":
+def _rows_of(
+    block: Block, keyed: keying.Keyed, place: int, prefer: Preference | None
+) -> "Iterator[pa.RecordBatch]":
     """Yield the rows of a block of lines."""
     import pyarrow as pa  # noqa: PLC0415 - optional
     import pyarrow.compute as pc  # noqa: PLC0415 - optional
@@ -144,33 +161,47 @@ def _rows_of(block: Block, keyed: keying.Keyed, place: int) -> "Iterator[pa.Reco
     numbers, first = keyed.places.astype(np.int64), place + block.first
     sized = pa.Array.from_buffers(pa.binary(16), len(numbers), [None, pa.py_buffer(keyed.keys)])
     reasons = pa.nulls(len(numbers), pa.string())
-    yield _rows(sized.cast(pa.binary()), reasons, numbers + first, lines.take(numbers))
+    at = numbers + first
+    ranks = None if prefer is None else prefer.placed(keyed.ranks, at.astype(np.uint64))
+    yield _rows(sized.cast(pa.binary()), reasons, at, lines.take(numbers), ranks)
     if others := [*keyed.refused, *((number, _BLANK) for number in keyed.blank)]:
         numbers = np.array([number for number, _reason in others])
         reasons = pa.array([reason for _number, reason in others], pa.string())
         keys = pa.nulls(len(others), pa.binary())
-        yield _rows(keys, reasons, numbers + first, lines.take(numbers))
+        ranks = None if prefer is None else np.zeros(len(others), f"S{prefer.width}")
+        yield _rows(keys, reasons, numbers + first, lines.take(numbers), ranks)
 
 
-def _row(key: bytes | None, reason: str, place: int, text: bytes) -> "pa.RecordBatch":
+def _row(key: bytes | None, reason: str, place: int, text: bytes, rank: bytes) -> "pa.RecordBatch":
     """Return one row with the columns of `_ROW`."""
     import pyarrow as pa  # noqa: PLC0415 - optional
 
     keys, reasons = pa.array([key], pa.binary()), pa.array([reason], pa.string())
-    return _rows(keys, reasons, np.array([place]), pa.array([text], pa.binary()))
+    ranks = np.array([rank], f"S{len(rank)}") if rank else None
+    return _rows(keys, reasons, np.array([place]), pa.array([text], pa.binary()), ranks)
 
 
 def _rows(
-    keys: "pa.Array", reasons: "pa.Array", places: npt.NDArray[np.int64], texts: "pa.Array"
+    keys: "pa.Array",
+    reasons: "pa.Array",
+    places: npt.NDArray[np.int64],
+    texts: "pa.Array",
+    ranks: Ranks | None,
 ) -> "pa.RecordBatch":
-    """Return rows with the columns of `_ROW`."""
+    """Return rows with the columns of `_ROW`, or `_RANKED`."""
     import pyarrow as pa  # noqa: PLC0415 - optional
     import pyarrow.compute as pc  # noqa: PLC0415 - optional
 
     numbers = pa.py_buffer(places.astype(">u8").tobytes())
     sized = pa.Array.from_buffers(pa.binary(_PLACE), len(places), [None, numbers])
-    line = pc.binary_join_element_wise(sized.cast(pa.binary()), texts.cast(pa.binary()), b"")
-    return pa.RecordBatch.from_arrays([keys, reasons, line], ["key", "reason", "line"])
+    places_of = sized.cast(pa.binary())
+    line = pc.binary_join_element_wise(places_of, texts.cast(pa.binary()), b"")
+    columns = {"key": keys, "reason": reasons, "line": line}
+    if ranks is not None:
+        width = pa.binary(ranks.dtype.itemsize)
+        some = pa.Array.from_buffers(width, len(ranks), [None, pa.py_buffer(ranks.tobytes())])
+        columns["rank"] = pc.binary_join_element_wise(some.cast(pa.binary()), places_of, b"")
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _split(line: bytes) -> tuple[int, bytes]:

@@ -40,6 +40,8 @@ from canonry.crawler.settings import SettingsError
 @described(
     "canonry dedup urls.txt.gz -o distinct.txt",
     "canonry dedup 'logs/*.csv' --column url --keep-rows -o pages.csv",
+    "canonry dedup captures.csv --column url --keep-rows --prefer status=200 --prefer fetched:max "
+    "-o latest.csv",
     "canonry dedup today.txt --seen seen.keys -o new.txt",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
@@ -75,6 +77,14 @@ from canonry.crawler.settings import SettingsError
     "--keep-rows",
     is_flag=True,
     help="Write whole rows of CSV, TSV, JSONL or Parquet, with all their columns.",
+)
+@click.option(
+    "--prefer",
+    multiple=True,
+    metavar="WHAT",
+    help="Keep the best line of each resource instead of its first: COLUMN:max (or min, first, "
+    "last, longest), COLUMN=VALUE, url:canonical, url:https or url:shortest. Given several times, "
+    "the first one that differs decides.",
 )
 @policy_option("that of the store, of --seen or of the rules, else web")
 @rules_option
@@ -138,6 +148,7 @@ def dedup(
     store: str | None,
     seen: str | None,
     engine: str,
+    prefer: tuple[str, ...],
     *,
     keep_rows: bool,
     seen_only: bool,
@@ -145,7 +156,7 @@ def dedup(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Print the first line of each distinct resource.
+    """Print the first line of each distinct resource, or with --prefer the best one.
 
     The lines keep the order of the input, and those of a pipe are written as they arrive. FILE is a
     file, a folder, a pattern, or "-" for standard input. Text, CSV, TSV, JSONL, Parquet, CDX, CDXJ,
@@ -176,6 +187,7 @@ def dedup(
         seen=seen,
         seen_only=seen_only,
         keep_rows=keep_rows,
+        prefer=prefer,
         input_format=input_format_of(input_format, base, column, delimiter),
         quiet=as_json,
         workers=workers or default_workers(),

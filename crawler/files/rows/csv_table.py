@@ -38,6 +38,14 @@ class Rows(NamedTuple):
     data: bytes  # lines, or with `ends`, rows that may have several lines
     ends: bytes = b""  # of rows in the data, 8 bytes each, little-endian
     batch: ParquetBatch | None = None  # instead of data
+    delimiter: str = ","  # of CSV
+
+    def each(self) -> list[bytes]:
+        """Return the rows one by one, without their line ends; those of a batch are none."""
+        if not self.ends:
+            return self.data.split(b"\n")
+        ends = np.frombuffer(self.ends, "<u8").tolist()
+        return [self.data[a:b].strip(b"\r\n") for a, b in zip([0, *ends], ends, strict=False)]
 
     def of(self, mask: npt.NDArray[np.bool_]) -> bytes:
         """Return the rows with `ends` that a mask selects, each with a line feed."""

@@ -187,7 +187,7 @@ def test_spooled_blocks_have_their_rows(tmp_path: Path, kind: str) -> None:
         (["--store", "sqlite:///s.db"], 2, "--keep-rows and --store: "),
         (["--engine", "spark"], 2, "--keep-rows: not with --engine spark"),
         (["-o", "x.parquet"], 2, "-o x.parquet: --keep-rows keeps the format of the rows"),
-        (["--input", "sitemap"], 1, "--keep-rows: sitemap has no rows to keep"),
+        (["--input", "sitemap"], 1, "sitemap has no rows for --keep-rows or --prefer"),
     ],
 )
 def test_what_cannot_keep_rows_is_told(

@@ -20,6 +20,7 @@ import canonry
 from canonry.crawler.batch import job, spark
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.preference import Preference
 from canonry.crawler.batch.results import DISTINCT_COLUMNS, DistinctLines, Results
 from canonry.crawler.batch.spark import cluster, sessions
 from canonry.crawler.batch.summary import Summary
@@ -90,11 +91,11 @@ def make_files(folder: Path) -> list[str]:
     return [str(path) for path in sorted(folder.iterdir())]
 
 
-def locally(files: list[str]) -> tuple[bytes, Summary]:
+def locally(files: list[str], prefer: Preference | None = None) -> tuple[bytes, Summary]:
     out = io.BytesIO()
     results = Results(DistinctLines(out, "text", "url", WEB))
     with workplace(None, resume=False) as place:
-        done = job.dedup(Plan(files=files, canonicalizer=WEB), place, results)
+        done = job.dedup(Plan(files=files, canonicalizer=WEB, prefer=prefer), place, results)
     return out.getvalue(), done.summary
 
 
@@ -118,6 +119,11 @@ def check_answer(folder: Path, session: "SparkSession") -> None:
     repeated = counted.exact + sum(counted.merged.values())
     assert found.merged == {"(not looked into)": repeated}
     assert repeated > 1500
+
+    out.seek(out.truncate(0))
+    prefer = Preference.of(["url:shortest", "url:canonical"])
+    cluster.dedup(Plan(files=files, canonicalizer=WEB, prefer=prefer), session, results)
+    assert out.getvalue() == locally(files, prefer)[0] != expected
 
     made = folder.parent / "out.parquet"  # and as a table that Spark writes
     again = cluster.dedup(Plan(files=files, canonicalizer=WEB), session, folder=str(made))
@@ -211,8 +217,10 @@ def test_the_command_answers_from_a_session(
 
 
 def test_the_command_runs_on_sail(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_bytes(b"http://a.example/\nHTTP://A.example\nno url\n")
-    words = ("dedup", "in.txt", "-o", "out.csv", "--engine", "sail", "--json")
+    rows = b"url,at\nhttp://a.example/#x,1\nhttp://a.example/,2\nHTTP://A.example,\nno url,3\n"
+    (tmp_path / "in.csv").write_bytes(rows)
+    words = ("dedup", "in.csv", "-o", "out.csv", "--engine", "sail", "--json")
+    words = (*words, "--column", "url", "--prefer", "at:max")
     done = run_command(*words, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["distinct"] == 1
