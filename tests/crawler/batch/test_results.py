@@ -27,6 +27,7 @@ import canonry
 from canonry.crawler.batch import checkpoint, dedup_job, job, results
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
 from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.preference import Preference
 from canonry.crawler.files import output, tables
 
 WEB = canonry.Canonicalizer("web")
@@ -173,7 +174,12 @@ class Killed(BaseException):
 
 
 def everything(
-    folder: Path, place: Workplace, memory: int = 1 << 18, *, grouped: bool = True
+    folder: Path,
+    place: Workplace,
+    memory: int = 1 << 18,
+    *,
+    grouped: bool = True,
+    prefer: tuple[str, ...] = (),
 ) -> dict[str, bytes]:
     """Run a job in a workplace, and return all that it writes."""
     files = {name: io.BytesIO() for name in ("kept", "map", "groups")}
@@ -184,6 +190,7 @@ def everything(
         report=True,
         mapped=True,
         groups=grouped,
+        prefer=Preference.of(prefer),
     )
     groups = tables.table(files["groups"], "text", results.GROUP_COLUMNS)
     outputs = results.Results(
@@ -198,11 +205,23 @@ def everything(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("seed", "memory", "grouped"),
-    [(0, 18, True), (3, 18, False), (4, 20, False), (5, 24, False)],
+    ("seed", "memory", "grouped", "prefer"),
+    [
+        (0, 18, True, ()),
+        (3, 18, False, ()),
+        (4, 20, False, ()),
+        (5, 24, False, ()),
+        (6, 18, True, ("url:shortest", "url:canonical")),
+    ],
 )
 def test_killed_anywhere_a_job_resumes_to_the_same_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, memory: int, *, grouped: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    memory: int,
+    *,
+    grouped: bool,
+    prefer: tuple[str, ...],
 ) -> None:
     """Each save of a checkpoint may be the last thing that a process does.
 
@@ -216,7 +235,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
     (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
     with workplace(None, resume=False) as place:
-        expected = everything(tmp_path, place, 1 << memory, grouped=grouped)
+        expected = everything(tmp_path, place, 1 << memory, grouped=grouped, prefer=prefer)
     save = Workplace.save
     done = Counter[str]()
     for attempt in range(100):
@@ -239,7 +258,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
         folder.mkdir(exist_ok=True)
         place = Workplace(folder, lasting=True, resume=attempt > 0)
         try:
-            found = everything(tmp_path, place, 1 << memory, grouped=grouped)
+            found = everything(tmp_path, place, 1 << memory, grouped=grouped, prefer=prefer)
         except Killed:
             continue
         assert found == expected
