@@ -47,7 +47,6 @@ class Checkpoint(msgspec.Struct):
     all_keyed: bool = False
     all_decided: bool = False
     files: dict[str, Saved] = {}  # that it needs, in the folder; empty: nothing was saved yet
-    runs: list[int] = []  # the number of spellings up to each partition
     largest: list[Numerous] = []  # of the resources, if they are counted
     hosts: dict[str, int] = {}
     summary: Summary = msgspec.field(default_factory=Summary)
@@ -299,7 +298,7 @@ def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:
         plan.canonicalizer.policy.fingerprint,
         rules and rules.dumps(),
         tuple(plan.input_format),
-        (plan.report, plan.mapped, plan.groups, plan.prefer),
+        (plan.report, plan.mapped, plan.prefer),
         seen,
         partitions,
     )

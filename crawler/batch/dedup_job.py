@@ -1,5 +1,6 @@
 """The options of a dedup, which of them exclude each other, and the plan for its engines."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -23,14 +24,11 @@ class Job(NamedTuple):
 
     files: Sequence[str]  # "-" is standard input
     out: str | None = None  # for the lines that are kept; None: standard output
-    output_format: str | None = None  # of these; None: as the name ends
     contents: str = "url"  # what a line of text is
     map: str | None = None  # for the fate of every line
-    groups: str | None = None  # for the spellings of each resource
     report: str | None = None  # for a page about the job
     store: str | None = None  # a SQLAlchemy URL
     seen: str | None = None  # a file of keys: what is in it is left out, and the rest is added
-    seen_only: bool = False  # write no lines, only extend this file
     keep_rows: bool = False  # write whole rows, in the format in which they were read
     prefer: Sequence[str] = ()  # which line of a resource stays; empty: the first one
     input_format: InputFormat = ANY
@@ -41,6 +39,11 @@ class Job(NamedTuple):
     force: bool = False  # replace an output that has lines by one that has none
     engine: str = "local"
     also_read: Sequence[str | None] = ()  # other files that no output may replace
+
+    @property
+    def is_discarding(self) -> bool:
+        """Return True if no line is wanted: only counts, a map, or a file of keys."""
+        return self.out == os.devnull
 
     @property
     def reads_streams(self) -> bool:
@@ -64,7 +67,7 @@ class Job(NamedTuple):
                     option = name.replace("_", "-")
                     raise SettingsError(f"--{option} and --store: {reason}")
         if self.engine != "local":
-            for name in ("report", "groups", "resume", "store", "map", "seen", "keep_rows"):
+            for name in ("report", "resume", "store", "map", "seen", "keep_rows"):
                 if getattr(self, name):
                     option = name.replace("_", "-")
                     raise SettingsError(
@@ -72,19 +75,18 @@ class Job(NamedTuple):
                     )
             if self.reads_streams:
                 raise SettingsError(f"--engine {self.engine} needs files, which can be read twice")
-        has_place = self.seen_only or not (self.out is None or is_remote(self.out))
+        has_place = not (self.out is None or is_remote(self.out))
+        has_place &= self.seen is not None or not self.is_discarding
         if self.resume and (not has_place or self.reads_streams):
             raise SettingsError(
-                "--resume needs input files, which can be read again, and --seen-only or -o with a "
-                "file on this machine"
+                "--resume needs input files, which can be read again, and -o with a file on this "
+                "machine"
             )
 
     def _check_formats(self) -> None:
         """Refuse options that would be ignored in the format of the output."""
-        if self.keep_rows and (self.output_format or self.contents != "url"):
-            raise SettingsError(
-                "--keep-rows writes rows as they are; leave out --format and --write"
-            )
+        if self.keep_rows and self.contents != "url":
+            raise SettingsError("--keep-rows writes rows as they are; leave out --write")
         if not (self.input_format.delimiter or ",").isascii():
             for option, is_given in (("--keep-rows", self.keep_rows), ("--prefer", self.prefer)):
                 if is_given:
@@ -92,7 +94,7 @@ class Job(NamedTuple):
                         f"{option}: rows are not kept with --delimiter "
                         f"{self.input_format.delimiter!r}, only with an ASCII character"
                     )
-        wanted = self.output_format or format_of(self.out)
+        wanted = format_of(self.out)
         if self.contents != "url" and wanted != "text":
             raise SettingsError(
                 f"--write {self.contents} is for text; {wanted} has the URL, its canonical form "
@@ -100,42 +102,33 @@ class Job(NamedTuple):
             )
 
     def _check_seen(self) -> None:
-        """Refuse options that make no sense with a file of keys, or without one."""
-        if self.seen_only and self.seen is None:
-            raise SettingsError("--seen-only: name the file of keys with --seen FILE")
+        """Refuse a file of keys that is not on this machine."""
         if self.seen is not None and is_remote(self.seen):
             raise SettingsError(f"--seen {self.seen}: name a file on this machine")
-        if self.seen_only and (
-            self.out is not None or self.output_format or self.contents != "url"
-        ):
-            raise SettingsError("--seen-only writes no lines; leave out -o, --format and --write")
 
     def _check_outputs(self) -> None:
         """Refuse outputs that are inputs or each other, and ``-`` as the name of an output."""
         outputs = (
             ("-o", None if self._writes_folder else self.out),
             ("--map", self.map),
-            ("--groups", self.groups),
             ("--report", self.report),
             ("--seen", self.seen),
         )
         for option, name in outputs:
             if name == "-":
                 raise SettingsError(f"{option} -: name a file; standard output has the lines")
-            if option in {"--map", "--groups"} or (option == "-o" and not self.output_format):
+            if option in {"-o", "--map"}:
                 check_ending(option, name)
         output.check_distinct(outputs, [*self.files, *self.also_read])
 
     @property
     def _writes_folder(self) -> bool:
         """Return True if the output is a folder, as Spark writes Parquet."""
-        wanted = self.output_format or format_of(self.out)
-        return self.engine != "local" and wanted == "parquet"
+        return self.engine != "local" and format_of(self.out) == "parquet"
 
 
 _NOT_WITH_STORE = {
     "report": "a report covers only the files; leave one out",
-    "groups": "the groups of a store are in its exports: canonry export aliases",
     "resume": "claims and output are one transaction; run the same command again instead",
     "keep_rows": "a store keeps URLs; use --seen FILE for what was seen before",
     "prefer": "the first line that a store sees is its URL; use --seen FILE instead",
@@ -164,9 +157,8 @@ def bytes_of(text: str) -> int:
 def bytes_to_read(job: Job) -> int | None:
     """Return how many bytes a job reads, or None if that cannot be known.
 
-    Files are read a second time for groups, a third time if a line is preferred, and a second time
-    if keys do not fit into memory, which is not known in advance. Spark reads the files on other
-    machines.
+    Files are read three times if a line is preferred, and twice if keys do not fit into memory,
+    which is not known in advance. Spark reads the files on other machines.
     """
     if job.reads_streams or job.engine != "local":
         return None
@@ -174,7 +166,7 @@ def bytes_to_read(job: Job) -> int | None:
     if None in sizes:
         return None
     size = sum(filter(None, sizes))
-    is_one_pass = job.store is not None or not (job.groups or job.resume or job.prefer)
+    is_one_pass = job.store is not None or not (job.resume or job.prefer)
     return size if is_one_pass else (3 if job.prefer else 2) * size
 
 
@@ -195,7 +187,6 @@ class Plan:
     notify: Callable[[str], None] = _ignore  # called with sentences for people
     report: bool = False  # count hosts, and find the resources with the most lines
     mapped: bool = False  # name for each repeated line what it repeats
-    groups: bool = False  # list the spellings of each resource
     seen: SeenFile | None = None  # leave out what is in it
     prefer: Preference | None = None  # which line of a resource stays; None: the first one
 

@@ -45,13 +45,13 @@ def name_of(job: Job, plan: Plan) -> str:
         job: with the names of its outputs.
         plan: of the job.
     """
-    outputs = [name for name in (job.out, job.map, job.groups, job.report) if name is not None]
-    if job.reads_streams or not outputs or (job.out is None and not (job.seen_only or job.quiet)):
+    outputs = [one for one in (job.out, job.map, job.report) if one not in {None, os.devnull}]
+    if job.reads_streams or not outputs or (job.out is None and not job.quiet):
         return ""
     if any(not is_remote(name) and is_special(name) for name in outputs):
         return ""
     places = [name if is_remote(name) else os.path.realpath(name) for name in outputs]
-    written = (places, job.output_format, job.contents)
+    written = (places, job.contents)
     text = f"{fingerprint(plan, 0, '')} {written!r}"
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
@@ -91,7 +91,6 @@ def run(
         notify=notify,
         report=job.report is not None,
         mapped=job.map is not None,
-        groups=job.groups is not None,
         prefer=prefer,
     )
     with interrupted_at_once():
@@ -183,7 +182,7 @@ def _deduplicated(
 def _on_cluster(job: Job, plan: Plan) -> Summary:
     """Do a job on a cluster, or by Spark on this machine."""
     session = sail_session if job.engine == "sail" else spark_session
-    output_format = job.output_format or tables.format_of(job.out)
+    output_format = tables.format_of(job.out)
     if job.out is not None and output_format == "parquet":
         if cluster.is_foreign(job.out):
             raise SettingsError(f"{job.out}: it exists, and Spark writes a folder; remove it")
@@ -197,7 +196,7 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
 
 def _workplace_beside(job: Job) -> str | None:
     """Return the file next to which the job keeps its own files; None for a temporary folder."""
-    if job.seen_only and not job.reads_streams:
+    if job.is_discarding and not job.reads_streams:
         return job.seen
     if job.out is None or job.reads_streams:
         return None
@@ -217,28 +216,27 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
         return distinct is not None and distinct.is_empty and not job.force
 
     distinct: results.DistinctLines | results.DistinctRows | None = None
-    if job.out is not None or not (job.quiet or job.seen_only):
+    if not job.is_discarding and (job.out is not None or not job.quiet):
         live = job.out is None
         if job.out is None:
             file: IO[bytes] = sys.stdout.buffer
         else:
             file = stack.enter_context(output.atomic(job.out, is_emptied))
-        output_format = job.output_format or tables.format_of(job.out)
+        output_format = tables.format_of(job.out)
         if job.keep_rows:
             distinct = results.DistinctRows(file, job.out, live=live)
         else:
             distinct = results.DistinctLines(
                 file, output_format, job.contents, canonicalizer, live=live
             )
-    mapped = table(job.map, results.MAP_COLUMNS)
-    return results.Results(distinct, mapped, table(job.groups, results.GROUP_COLUMNS))
+    return results.Results(distinct, table(job.map, results.MAP_COLUMNS))
 
 
 def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
     """Run a plan.
 
     Args:
-        plan: with ``mapped`` and ``groups`` if the results have these.
+        plan: with ``mapped`` if the results have that.
         workplace: for the job's own files.
         results: where to write.
 
@@ -259,7 +257,7 @@ def _dedup(
     if not one_pass.fits(plan, start):
         with workplace.saving_when_interrupted(plan.notify):
             fates = FirstPass(plan, workplace, start).run()
-        second = SecondPass(plan, workplace, fates, texts)
+        second = SecondPass(plan, fates, texts)
         if plan.prefer is not None:
             second.keep_texts(plan.blocks(start.checkpoint.summary, workplace.open))
         again = plan.blocks(start.checkpoint.summary, workplace.open)
@@ -283,4 +281,4 @@ def _dedup(
         again = spool.blocks()
     else:
         again = first_pass.after(plan.blocks(fates.checkpoint.summary), place)
-    return SecondPass(plan, workplace, fates, texts).run(again, place, engine.writer, results)
+    return SecondPass(plan, fates, texts).run(again, place, engine.writer, results)

@@ -23,7 +23,7 @@ else:
     _compiled = _key_set if _key_set.VERSION == _VERSION else None
 
 FIRST, ALIKE, MERGED, REFUSED, BLANK, SEEN = range(6)  # what a line is; keys give the first three
-NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge or a group
+NEEDED = 0x10  # a flag: the text of this line may be needed to name a merge
 _BYTES_OF_KEY = 300  # in a dictionary, with what belongs to it
 _SECRET = os.urandom(16)  # nobody can choose keys or lines that collide
 

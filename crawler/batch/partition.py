@@ -17,8 +17,6 @@ from canonry.crawler.key_files.sorted_keys import KEY, NO_KEYS, Keys
 _MOST = 4096  # partitions
 _ROW = [("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")]
 TALLY = np.dtype([("first", "<u8"), ("lines", "<u8")])
-SPELLING = np.dtype([("first", "<u8"), ("place", "<u8"), ("lines", "<u8")])
-_NO_SPELLINGS = np.empty(0, SPELLING)
 _NO_TALLIES = np.empty(0, TALLY)
 _ROW_BYTES = np.dtype(_ROW).itemsize
 _SORTING = 5  # deduplicating a partition takes this many times its size in memory
@@ -36,7 +34,6 @@ class Repeats(NamedTuple):
     place: Numbers  # of the line
     first: Numbers  # the place of the line with the key that stays: the first one, or the best
     alike: npt.NDArray[np.bool_]  # spelled like that line
-    spellings: npt.NDArray[np.void]  # of resources with several lines; empty unless asked for
     seen: Numbers  # the places of the lines with a key that was seen before
     fresh: Keys  # the keys not seen before, sorted; empty unless asked for
     tallies: npt.NDArray[np.void]  # counts of lines without a row, by their first line
@@ -154,19 +151,18 @@ class Partitions:
         """Delete the files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def unique(self, *, spelled: bool = False, seen: Seen | None = None) -> Iterator[Repeats]:
+    def unique(self, seen: Seen | None = None) -> Iterator[Repeats]:
         """Yield the repeats in each partition; the files stay.
 
         All keys of a partition are less than those of the next one.
 
         Args:
-            spelled: also list the spellings of each resource.
             seen: returns which keys were seen before.
         """
         for n in range(self.count):
             rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), self._row)
             tallies = np.frombuffer(_taken(self._tallies[n], self._tally_file(n)), TALLY)
-            yield _repeats(rows, seen, spelled=spelled)._replace(tallies=tallies)
+            yield _repeats(rows, seen)._replace(tallies=tallies)
 
 
 def _taken(buffer: list[bytes], file: Path) -> bytes:
@@ -176,7 +172,7 @@ def _taken(buffer: list[bytes], file: Path) -> bytes:
     return file.read_bytes() + data if file.exists() else data
 
 
-def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) -> Repeats:
+def _repeats(rows: npt.NDArray[np.void], seen: Seen | None) -> Repeats:
     """Return the rows that repeat the key of another row, with the row of that key that stays."""
     order = np.argsort(rows["high"], kind="stable")  # stable: places stay ascending
     high, low = rows["high"][order], rows["low"][order]
@@ -199,30 +195,4 @@ def _repeats(rows: npt.NDArray[np.void], seen: Seen | None, *, spelled: bool) ->
         order, firsts, again = order[new], firsts[new], again[new]
     here, of_first = order[again], firsts[again]
     alike = text[here] == text[of_first]
-    found = _spellings(rows, order, firsts) if spelled else _NO_SPELLINGS
-    return Repeats(place[here], place[of_first], alike, found, before, fresh, _NO_TALLIES)
-
-
-def _spellings(
-    rows: npt.NDArray[np.void], order: npt.NDArray[np.int64], firsts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.void]:
-    """Return each spelling of the resources with several lines, by the place of the first line.
-
-    Args:
-        rows: of a partition.
-        order: the indexes of some rows, sorted by key.
-        firsts: for each of these, the index of the first row with its key.
-    """
-    first, text, place = rows["place"][firsts], rows["text"][order], rows["place"][order]
-    by_text = np.lexsort((place, text, first))
-    first, text, place = first[by_text], text[by_text], place[by_text]
-    starts = np.ones(len(order), np.bool_)
-    starts[1:] = (first[1:] != first[:-1]) | (text[1:] != text[:-1])
-    at = np.flatnonzero(starts)
-    found = np.empty(len(at), SPELLING)
-    found["first"], found["place"] = first[at], place[at]
-    found["lines"] = np.diff(at, append=len(order))
-    _, which, lines = np.unique(found["first"], return_inverse=True, return_counts=True)
-    total = np.bincount(which, weights=found["lines"]) if len(found) else lines
-    several = found[total[which] > 1]
-    return several[np.lexsort((several["place"], several["first"]))]
+    return Repeats(place[here], place[of_first], alike, before, fresh, _NO_TALLIES)

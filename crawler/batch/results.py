@@ -1,4 +1,4 @@
-"""The outputs of a dedup: the lines that are kept, the fate of every line, and groups."""
+"""The outputs of a dedup: the lines that are kept, and the fate of every line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,6 @@ DISTINCT_COLUMNS = {"url": str, "canonical": str, "key": str, "source": str, "li
 MAP_COLUMNS = {"url": str, "same_as": str, "rules": str, "source": str, "line": int}
 # A line, the first line of its resource, the reason, and the place of the line.
 Fate = tuple[str, str, str, str, int]
-GROUP_COLUMNS = {"url": str, "spelling": str, "lines": int}
 
 
 class DistinctLines:
@@ -191,7 +190,6 @@ class Results:
 
     distinct: DistinctLines | DistinctRows | None = None
     mapped: Table | None = None
-    groups: Table | None = None
 
     @property
     def is_live(self) -> bool:
@@ -205,6 +203,6 @@ class Results:
 
     def close(self) -> None:
         """Write what is left; the files stay open."""
-        for one in (self.distinct, self.mapped, self.groups):
+        for one in (self.distinct, self.mapped):
             if one is not None:
                 one.close()

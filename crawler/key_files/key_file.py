@@ -199,7 +199,7 @@ class KeyFile:
         """Return an error that says what is damaged, and what to do."""
         return KeyFileError(
             f"{self.name}: the file of keys is damaged ({what}); nothing was changed. Restore a "
-            "copy, or make it anew from its URLs: canonry dedup URLS --seen FILE --seen-only"
+            "copy, or make it anew from its URLs: canonry dedup URLS --seen FILE -o /dev/null"
         )
 
     def among(self, wanted: Keys) -> npt.NDArray[np.bool_]:

@@ -135,30 +135,24 @@ class FirstPass:
             if is_due:
                 kinds.flush()
                 firsts.flush()
-                workplace.save(checkpoint, [*names, self._folder / "spellings", workplace.fresh])
+                workplace.save(checkpoint, [*names, workplace.fresh])
             if is_due or not checkpoint.files:  # else a checkpoint needs them
                 self._partitions.delete()
         return Fates(kinds, firsts, checkpoint)
 
     def _decide_keyed(self, kinds: Kinds, firsts: Numbers) -> None:
         """Deduplicate each partition, and set the fates of its lines."""
-        checkpoint, plan = self._checkpoint, self._plan
+        plan = self._plan
         seen = None if plan.seen is None else plan.seen.among
-        todo = self._partitions.unique(spelled=plan.groups, seen=seen)
-        with (
-            (self._folder / "spellings").open("wb") as spellings,
-            self._workplace.fresh.open("wb") as fresh,
-        ):
+        todo = self._partitions.unique(seen)
+        with self._workplace.fresh.open("wb") as fresh:
             for repeats in todo:
                 kinds[repeats.seen] = SEEN
                 kinds[repeats.place] = np.where(repeats.alike, ALIKE, MERGED)
                 named = ~repeats.alike
                 firsts[repeats.place[named]] = repeats.first[named]
                 kinds[repeats.first[named]] |= NEEDED
-                kinds[repeats.spellings["place"]] |= NEEDED
-                write_all(spellings, repeats.spellings.tobytes())
                 write_all(fresh, repeats.fresh.tobytes())
-                checkpoint.runs.append((checkpoint.runs or [0])[-1] + len(repeats.spellings))
                 if plan.report:
                     self._note_sizes(repeats)
 

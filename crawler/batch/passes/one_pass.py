@@ -34,7 +34,7 @@ _SEEN_SHARE = 1 / 4  # of the memory: the most that keys seen before may take
 
 def fits(plan: Plan, start: Start) -> bool:
     """Return True if a job can start in one pass, which works while its keys fit into memory."""
-    if start.checkpoint.lines or plan.groups or plan.prefer is not None:
+    if start.checkpoint.lines or plan.prefer is not None:
         return False
     return plan.seen is None or _is_held(plan) or _is_small(plan)
 
@@ -213,7 +213,7 @@ class OnePass:
             partitions.add(*some, places[early])
         self._keys = KeySet(1)
         with self._workplace.fresh.open("wb") as file:
-            for found in partitions.unique(seen=_none):
+            for found in partitions.unique(_none):
                 write_all(file, found.fresh.tobytes())
         partitions.delete()
 

@@ -1,25 +1,18 @@
 """The second pass of a dedup: write the fates that the first pass has decided."""
 
-import heapq
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from canonry.canon import redact
-from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.partition import SPELLING
 from canonry.crawler.batch.passes.first_pass import Fates
 from canonry.crawler.batch.passes.part_writer import KeptTexts, Part, PartWriter
-from canonry.crawler.batch.results import Results, as_read
+from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files.blocks import Block
-
-_SOME = 4096  # rows at once
 
 
 class Deduplicated(NamedTuple):
@@ -33,10 +26,9 @@ class Deduplicated(NamedTuple):
 class SecondPass:
     """Reads blocks again, and writes results."""
 
-    def __init__(self, plan: Plan, workplace: Workplace, fates: Fates, texts: KeptTexts) -> None:
+    def __init__(self, plan: Plan, fates: Fates, texts: KeptTexts) -> None:
         """Continue after the first pass."""
         self._plan = plan
-        self._workplace = workplace
         self._fates = fates
         self._checkpoint = fates.checkpoint
         largest = self._checkpoint.largest
@@ -46,7 +38,7 @@ class SecondPass:
     def run(
         self, blocks: Iterator[Block], place: int, writer: PartWriter, results: Results
     ) -> Deduplicated:
-        """Write the lines that are kept, the fate of every line, and the groups.
+        """Write the lines that are kept, and the fate of every line.
 
         Args:
             blocks: those that are not written yet.
@@ -60,9 +52,6 @@ class SecondPass:
         for part in self._parts(blocks, place):
             writer.write(part, results)
             self._note_largest(part, place, writer)
-        if results.groups is not None:
-            for some in self._groups():
-                results.groups.write(some)
         summary = self._checkpoint.summary.with_fates(writer.counted)
         return Deduplicated(summary, Counter(self._checkpoint.hosts), self._largest)
 
@@ -98,26 +87,3 @@ class SecondPass:
                 else:
                     [text] = writer.first_lines(part.block, [n], [resource.first])
                 self._largest.append((resource.lines, text))
-
-    def _groups(self) -> Iterator[list[tuple[str, str, int]]]:
-        """Yield the spellings of the resources with several lines, in order of the first line."""
-        ends = self._checkpoint.runs
-        if not ends[-1]:
-            return
-        found = np.memmap(self._workplace.folder / "spellings", SPELLING, "r")
-        runs = zip([0, *ends], ends, strict=False)
-        rows = heapq.merge(*(_run(found, start, end) for start, end in runs))
-        while some := list(islice(rows, _SOME)):
-            first, place, lines = np.array(some, np.uint64).T
-            texts = self._texts.get_all(first), self._texts.get_all(place)
-            yield [
-                (as_read(one), as_read(other), count)
-                for one, other, count in zip(*texts, lines.tolist(), strict=True)
-                if one is not None and other is not None  # the first pass has flagged both
-            ]
-
-
-def _run(found: npt.NDArray[np.void], start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield some rows of a table in a file."""
-    for at in range(start, end, _SOME):
-        yield from found[at : min(at + _SOME, end)].tolist()

@@ -22,16 +22,16 @@ from canonry.crawler.cli.described import (
     described,
     json_option,
     once,
-    out_option,
     policy_option,
     rules_option,
+    unless_dash,
 )
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.file_json import DedupJSON, MergedLinesJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.files import inputs, tables
+from canonry.crawler.files import inputs
 from canonry.crawler.files.recognized_files import recognized
 from canonry.crawler.key_files.seen_file import policy_of_keys
 from canonry.crawler.settings import SettingsError
@@ -45,12 +45,13 @@ from canonry.crawler.settings import SettingsError
     "canonry dedup today.txt --seen seen.keys -o new.txt",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
-@out_option
 @click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(list(tables.OUTPUT_FORMATS)),
-    help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
+    "-o",
+    "out",
+    metavar="FILE",
+    callback=unless_dash,
+    help="Write to FILE, which appears when it is complete: rows, if its name ends in .jsonl, .csv "
+    "or .parquet. /dev/null writes no lines.  [default: stdout]",
 )
 @click.option(
     "--write",
@@ -67,9 +68,6 @@ from canonry.crawler.settings import SettingsError
     metavar="FILE",
     help="Write all input lines, each with the line that it duplicates, by which rules, and its "
     "place.",
-)
-@click.option(
-    "--groups", metavar="FILE", help="Write the spellings of each resource with several lines."
 )
 @click.option("--report", metavar="FILE", help="Write a summary for people, as one HTML page.")
 @input_options
@@ -118,9 +116,6 @@ from canonry.crawler.settings import SettingsError
     "none.",
 )
 @click.option(
-    "--seen-only", is_flag=True, help="Write no lines: only count, and extend the file of --seen."
-)
-@click.option(
     "--engine",
     type=click.Choice(["local", "spark", "sail"]),
     default="local",
@@ -132,10 +127,8 @@ from canonry.crawler.settings import SettingsError
 def dedup(
     files: tuple[str, ...],
     out: str | None,
-    output_format: str | None,
     contents: str,
     map_file: str | None,
-    groups: str | None,
     report: str | None,
     input_format: str,
     base: str | None,
@@ -151,7 +144,6 @@ def dedup(
     prefer: tuple[str, ...],
     *,
     keep_rows: bool,
-    seen_only: bool,
     resume: bool,
     force: bool,
     as_json: bool,
@@ -178,14 +170,11 @@ def dedup(
     todo = dedup_job.Job(
         files=inputs.expand(files),
         out=out,
-        output_format=output_format,
         contents=contents,
         map=map_file,
-        groups=groups,
         report=report,
         store=store,
         seen=seen,
-        seen_only=seen_only,
         keep_rows=keep_rows,
         prefer=prefer,
         input_format=input_format_of(input_format, base, column, delimiter),

@@ -58,7 +58,6 @@ ROWS: MappingProxyType[str, type] = MappingProxyType(
     {
         "crawl --log": LogLine,
         "dedup -o": row_json.DistinctURL,
-        "dedup --groups": row_json.GroupedSpelling,
         "dedup --map": row_json.MappedLine,
         "export aliases": row_json.ExportedAlias,
         "export clusters": row_json.ExportedCluster,

@@ -160,14 +160,6 @@ class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
     line: int  # in that file, counted from 1, with a line of column names
 
 
-class GroupedSpelling(msgspec.Struct, frozen=True, kw_only=True):
-    """A spelling of a resource that has several."""
-
-    url: str  # the resource's first line
-    spelling: str
-    lines: int  # that are spelled so
-
-
 class MigratedURL(msgspec.Struct, frozen=True, kw_only=True):
     """A URL with its old key and its new one."""
 

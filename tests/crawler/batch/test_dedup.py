@@ -112,7 +112,7 @@ def test_the_map_names_every_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["--store", "s.db"], ["--seen", "s.keys"], ["--keep-rows"], ["--groups", "g"]]
+    "words", [[], ["--store", "s.db"], ["--seen", "s.keys"], ["--keep-rows"], ["--prefer", "n:min"]]
 )
 def test_the_map_has_the_file_and_the_line_of_each_row(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "a.csv").write_text("n,url\n1,http://a.example/1\n2,\n3,http://a.example/3\n")
@@ -226,12 +226,11 @@ def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("old", [None, b"of before\n"])
 def test_an_output_is_touched_only_when_it_is_replaced(tmp_path: Path, old: bytes | None) -> None:
     (tmp_path / "u.gz").write_bytes(gzip.compress(b"http://a.example/\n")[:12])
-    outputs = [tmp_path / name for name in ("keep.txt", "map.csv", "groups.csv", "report.html")]
+    outputs = [tmp_path / name for name in ("keep.txt", "map.csv", "report.html")]
     for file in outputs:
         if old is not None:
             file.write_bytes(old)
-    words = ["-o", "keep.txt", "--map", "map.csv", "--groups", "groups.csv"]
-    words += ["--report", "report.html"]
+    words = ["-o", "keep.txt", "--map", "map.csv", "--report", "report.html"]
     done = run_command("dedup", "u.gz", *words, folder=tmp_path)
     assert done.returncode == 1
     assert b"no output was written" in done.stderr
@@ -283,11 +282,11 @@ def test_a_dash_is_standard_output_for_the_lines_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [["--store", "s.db"], ["--seen", "s.keys"], ["--groups", "groups"]]
+    "more", [["--store", "s.db"], ["--seen", "s.keys"], ["--prefer", "url:https"]]
 )
 def test_outputs_stay_as_they_were_if_no_line_is_a_url(tmp_path: Path, more: list[str]) -> None:
     (tmp_path / "junk").write_text('{"link": 1}\n\n{"link": 2}\n')
-    outputs = ["out", "map", *(["groups"] if "groups" in more else [])]
+    outputs = ["out", "map"]
     for name in outputs:
         (tmp_path / name).write_text("yesterday's")
     words = ["dedup", "junk", "-o", "out", "--map", "map", *more]

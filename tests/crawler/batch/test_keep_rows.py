@@ -46,7 +46,7 @@ def made_csv(delimiter: str = ",", ending: str = "\r\n") -> list[bytes]:
     return [row.encode() for row in out.getvalue().split("\0")[:-1]]
 
 
-MORE = ((), ("--groups", "g"), ("--memory", "16MiB", "--map", "m"), ("--report", "r.html"))
+MORE = ((), ("--prefer", "url:first"), ("--memory", "16MiB", "--map", "m"), ("--report", "r.html"))
 
 
 @pytest.mark.parametrize("more", MORE, ids=" ".join)
@@ -182,8 +182,7 @@ def test_spooled_blocks_have_their_rows(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--format", "csv"], 2, "leave out --format and --write"),
-        (["--write", "key"], 2, "leave out --format and --write"),
+        (["--write", "key"], 2, "leave out --write"),
         (["--store", "sqlite:///s.db"], 2, "--keep-rows and --store: "),
         (["--engine", "spark"], 2, "--keep-rows: not with --engine spark"),
         (["-o", "x.parquet"], 2, "-o x.parquet: --keep-rows keeps the format of the rows"),

@@ -61,7 +61,7 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
     """Also where the keys no longer fit into memory: at once, somewhere (``limit``), or never."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(line_streams, "BLOCK", block)
-        patch.setattr(Partitions, "count_for", lambda _memory, _rows: 1 << bits)
+        patch.setattr(Partitions, "count_for", lambda *_sizes: 1 << bits)
         patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
         patch.setattr(largest, "_MOST", most)
         path = Path(folder, "in.txt")

@@ -238,7 +238,7 @@ def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) ->
     with workplace(None, resume=False) as place, KeptTexts(tmp_path / "texts") as texts:
         fates = FirstPass(plan, place, begin(plan, place)).run()
         path.write_bytes(b"http://a.example/1\n")
-        again = SecondPass(plan, place, fates, texts)
+        again = SecondPass(plan, fates, texts)
         writer = PartWriter(plan, Summary(), texts)
         with pytest.raises(OSError, match="the input has changed while it was read"):
             again.run(plan.blocks(Summary()), 0, writer, results.Results())

@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in (("_SAVE_EVERY", 0.0), ("_SAVING", 0.0)):
         monkeypatch.setattr(checkpoint, name, value)
     monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 14)
-    monkeypatch.setattr(Partitions, "count_for", lambda _memory, _rows: 2)
+    monkeypatch.setattr(Partitions, "count_for", lambda *_sizes: 2)
     monkeypatch.setattr(os, "fsync", lambda _number: None)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")

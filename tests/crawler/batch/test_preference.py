@@ -136,10 +136,10 @@ def test_whole_rows_and_several_files_and_a_pipe_and_little_memory(tmp_path: Pat
     assert deduplicated(tmp_path, "1.csv", "2.csv", *words, "--memory", "16MiB") == expected
 
 
-def test_maps_and_groups_name_the_line_that_stays(tmp_path: Path) -> None:
+def test_a_map_names_the_line_that_stays(tmp_path: Path) -> None:
     rows = made(3)
     (tmp_path / "in.csv").write_bytes(as_csv(rows))
-    words = ("in.csv", "--column", "url", "--map", "m.csv", "--groups", "g.csv")
+    words = ("in.csv", "--column", "url", "--map", "m.csv")
     stay = deduplicated(tmp_path, *words, "--prefer", "fetched")
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         fates = list(csv.DictReader(file))
@@ -148,10 +148,6 @@ def test_maps_and_groups_name_the_line_that_stays(tmp_path: Path) -> None:
     for fate in fates:
         if not fate["rules"].startswith("refused"):
             assert fate["same_as"] == by_key[WEB(fate["url"]).key]
-    with (tmp_path / "g.csv").open(newline="", encoding="utf-8") as file:
-        groups = list(csv.DictReader(file))
-    assert {group["url"] for group in groups} <= set(stay)
-    assert sum(int(group["lines"]) for group in groups) <= len(rows)
 
 
 def test_of_new_rows_the_best_stays_and_a_published_one_is_not_replaced(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def from_zst(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_tables_have_all_columns(tmp_path: Path, ending: str) -> None:
-    out, fates, groups = (f"{name}.{ending}" for name in ("out", "map", "groups"))
-    words = ["dedup", "-", "-o", out, "--map", fates, "--groups", groups]
+    out, fates = f"out.{ending}", f"map.{ending}"
+    words = ["dedup", "-", "-o", out, "--map", fates]
     done = run_command(*words, folder=tmp_path, data=b"\n".join(LINES))
     assert done.returncode == 0, done.stderr
     found = [WEB(line) for line in KEPT]
@@ -92,8 +92,6 @@ def test_tables_have_all_columns(tmp_path: Path, ending: str) -> None:
         ("HTTP://A.example/1", one, "scheme-case + host-case"),
         (texts[2], texts[2], "first"),
     ]
-    grouped = [(r["url"], r["spelling"], int(str(r["lines"]))) for r in rows_of(tmp_path / groups)]
-    assert grouped == [(one, one, 2), (one, "HTTP://A.example/1", 2)]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +128,6 @@ def test_lines_of_text_hold_what_was_asked_for(tmp_path: Path, written: str) -> 
         "key": [one.key.hex().encode() for one in found],
     }
     assert done.stdout == b"".join(line + b"\n" for line in expected[written])
-    as_json = run_command("dedup", "-", "--format", "jsonl", folder=tmp_path, data=data).stdout
-    rows = [json.loads(line) for line in as_json.splitlines()]
-    assert [row["canonical"] for row in rows] == [one.identity for one in found]
 
 
 def some_lines(count: int) -> list[bytes]:
@@ -146,29 +141,6 @@ def some_lines(count: int) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("memory", [1 << 16, 1 << 28])
-def test_groups_list_all_spellings_of_a_resource(tmp_path: Path, memory: int) -> None:
-    lines = some_lines(20_000)
-    (tmp_path / "in").write_bytes(b"\n".join(lines))
-    out = io.BytesIO()
-    plan = Plan(files=[str(tmp_path / "in")], canonicalizer=WEB, memory=memory, groups=True)
-    groups = tables.table(out, "text", results.GROUP_COLUMNS)
-    with workplace(None, resume=False) as place:
-        job.dedup(plan, place, results.Results(groups=groups))
-    by_key: dict[bytes, Counter[bytes]] = {}
-    for line, found in zip(lines, WEB.many(lines), strict=True):
-        if isinstance(found, canonry.Canonical):
-            by_key.setdefault(found.key, Counter())[line] += 1
-    expected = [
-        (next(iter(spelled)).decode(), line.decode(), str(n))
-        for spelled in by_key.values()
-        if spelled.total() > 1
-        for line, n in spelled.items()
-    ]
-    assert len(expected) > 1000
-    assert [tuple(row.split("\t")) for row in out.getvalue().decode().splitlines()] == expected
-
-
 class Killed(BaseException):
     """In the place of SIGKILL: nothing is cleaned up."""
 
@@ -177,26 +149,21 @@ def everything(
     folder: Path,
     place: Workplace,
     memory: int = 1 << 18,
-    *,
-    grouped: bool = True,
     prefer: tuple[str, ...] = (),
 ) -> dict[str, bytes]:
     """Run a job in a workplace, and return all that it writes."""
-    files = {name: io.BytesIO() for name in ("kept", "map", "groups")}
+    files = {name: io.BytesIO() for name in ("kept", "map")}
     plan = Plan(
         files=[str(folder / "a"), str(folder / "b.gz")],
         canonicalizer=WEB,
         memory=memory,
         report=True,
         mapped=True,
-        groups=grouped,
         prefer=Preference.of(prefer),
     )
-    groups = tables.table(files["groups"], "text", results.GROUP_COLUMNS)
     outputs = results.Results(
         results.DistinctLines(files["kept"], "text", "url", WEB),
         tables.table(files["map"], "text", results.MAP_COLUMNS),
-        groups if grouped else None,
     )
     done = job.dedup(plan, place, outputs)
     summary = repr((done.summary, sorted(done.largest), sorted(done.hosts.items())))
@@ -205,13 +172,12 @@ def everything(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("seed", "memory", "grouped", "prefer"),
+    ("seed", "memory", "prefer"),
     [
-        (0, 18, True, ()),
-        (3, 18, False, ()),
-        (4, 20, False, ()),
-        (5, 24, False, ()),
-        (6, 18, True, ("url:shortest", "url:canonical")),
+        (0, 18, ("url:shortest", "url:canonical")),
+        (3, 18, ()),
+        (4, 20, ()),
+        (5, 24, ()),
     ],
 )
 def test_killed_anywhere_a_job_resumes_to_the_same_output(
@@ -219,13 +185,11 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
     memory: int,
-    *,
-    grouped: bool,
     prefer: tuple[str, ...],
 ) -> None:
     """Each save of a checkpoint may be the last thing that a process does.
 
-    In one pass (without groups) the keys do not fit into memory, or stop fitting, or fit.
+    In one pass (without a preference) the keys do not fit into memory, or stop fitting, or fit.
     """
     rng = random.Random(seed)
     monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
@@ -235,7 +199,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
     (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
     with workplace(None, resume=False) as place:
-        expected = everything(tmp_path, place, 1 << memory, grouped=grouped, prefer=prefer)
+        expected = everything(tmp_path, place, 1 << memory, prefer)
     save = Workplace.save
     done = Counter[str]()
     for attempt in range(100):
@@ -258,7 +222,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
         folder.mkdir(exist_ok=True)
         place = Workplace(folder, lasting=True, resume=attempt > 0)
         try:
-            found = everything(tmp_path, place, 1 << memory, grouped=grouped, prefer=prefer)
+            found = everything(tmp_path, place, 1 << memory, prefer)
         except Killed:
             continue
         assert found == expected
@@ -279,7 +243,7 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
         "checkpoint._SAVE_EVERY = checkpoint._SAVING = 0.0; line_streams.BLOCK = 1 << 16;"
         "import canonry.crawler.cli.commands as c; print('begun', flush=True); c.main()"
     )
-    words = ["dedup", "in.gz", "-o", "out.txt", "--groups", "groups", "--memory", "16MiB"]
+    words = ["dedup", "in.gz", "-o", "out.txt", "--prefer", "url:shortest", "--memory", "16MiB"]
     whole = run_command(*words, folder=tmp_path)
     assert whole.returncode == 0
     expected = (tmp_path / "out.txt").read_bytes()
@@ -307,7 +271,7 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
             assert (tmp_path / "out.txt").read_bytes() == expected
     assert b"resuming after" in said
     assert b"Traceback" not in said
-    assert {path.name for path in tmp_path.iterdir()} == {"in.gz", "out.txt", "groups"}
+    assert {path.name for path in tmp_path.iterdir()} == {"in.gz", "out.txt"}
     assert (tmp_path / "out.txt").read_bytes() == expected
     last = re.findall(rb"[0-9,]+ distinct, .*", said)[-1]
     assert last in whole.stderr, "it counts like a run that was never killed"
@@ -338,12 +302,12 @@ def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("groups", [None, "groups"])
+@pytest.mark.parametrize("prefer", [(), ("url:shortest",)])
 def test_a_signal_saves_a_checkpoint(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     number: signal.Signals,
-    groups: str | None,
+    prefer: tuple[str, ...],
 ) -> None:
     monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 12)
     monkeypatch.chdir(tmp_path)
@@ -356,7 +320,7 @@ def test_a_signal_saves_a_checkpoint(
         if left[0] == 0:
             os.kill(os.getpid(), number)
 
-    asked = dedup_job.Job(["in"], out="out", groups=groups)
+    asked = dedup_job.Job(["in"], out="out", prefer=prefer)
     with pytest.raises(KeyboardInterrupt, match="a checkpoint is saved; add --resume"):
         job.run(asked, WEB, advance, said.append)
     assert said == ["saving a checkpoint; Ctrl-C again stops at once"]
@@ -429,7 +393,7 @@ def test_an_interrupted_job_says_how_to_resume(
     [
         (1 << 12, ["--map", "m"]),
         (1 << 16, ["--report", "r.html"]),
-        (1 << 19, ["--groups", "g.csv"]),
+        (1 << 19, ["--prefer", "url:shortest"]),
         (3 << 20, ["--map", "m"]),
     ],
 )

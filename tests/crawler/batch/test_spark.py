@@ -232,7 +232,7 @@ def test_the_command_runs_on_sail(tmp_path: Path) -> None:
     [
         (["-"], b"--engine spark needs files"),
         (["in", "--map", "x"], b"--map: not with --engine spark"),
-        (["in", "--groups", "x"], b"--groups: not with --engine spark"),
+        (["in", "--seen", "x"], b"--seen: not with --engine spark"),
         (["in", "-o", "there.parquet"], b"Spark writes a folder; remove it"),
     ],
 )

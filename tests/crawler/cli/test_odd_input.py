@@ -16,7 +16,7 @@ READING = (
     "dedup {}",
     "dedup urls.txt --rules {}",
     "dedup urls.txt --policy {}.toml",
-    "dedup urls.txt --seen {} --seen-only",
+    "dedup urls.txt --seen {} -o /dev/null",
     "canon http://a.example/ --rules {}",
     "canon http://a.example/ --base {}",
     "canon http://a.example/ --store {}",
@@ -44,7 +44,6 @@ READING = (
 WRITING = (
     "dedup urls.txt -o {}",
     "dedup urls.txt --map {}",
-    "dedup urls.txt --groups {}",
     "dedup urls.txt --report {}",
     "export urls -o {}",
     "keys from-store -o {}",

@@ -51,7 +51,6 @@ def folder(tmp_path: Path) -> Path:
         "dedup soft-in -o ./in",
         "dedup lists -o in",
         "dedup in --map hard-in",
-        "dedup in --groups soft-in",
         "dedup in --report in",
         "dedup in --seen hard-in",
         "dedup in -o r --rules soft-r",
@@ -94,7 +93,7 @@ def test_standard_streams_and_devices_are_no_files_to_replace(folder: Path) -> N
 
 @pytest.mark.parametrize(
     "words",
-    ["-o x --map x", "-o hard-r --report r", "--map soft-r --groups hard-r", "-o r --seen soft-r"],
+    ["-o x --map x", "-o hard-r --report r", "--map soft-r --report hard-r", "-o r --seen soft-r"],
 )
 def test_two_outputs_are_two_files(folder: Path, words: str) -> None:
     done = run_command("dedup", "in", *words.split(), folder=folder)

@@ -17,7 +17,7 @@ from canonry.crawler.cli.terminal import summaries
 @pytest.mark.parametrize(
     "words",
     [
-        *(f"dedup in {option} ." for option in ("-o", "--map", "--groups", "--report", "--seen")),
+        *(f"dedup in {option} ." for option in ("-o", "--map", "--report", "--seen")),
         "migrate in --from surt -o .",
         "export urls --store s.db -o .",
     ],
@@ -94,14 +94,14 @@ def test_a_memory_without_room_for_a_key_is_told(tmp_path: Path) -> None:
     ("words", "told"),
     [
         ("--keep-rows --delimiter §", "--keep-rows: rows are not kept with --delimiter '§'"),
-        ("--write key --format csv", "--write key is for text; csv has the URL, its canonical"),
+        ("--write key -o out.csv", "--write key is for text; csv has the URL, its canonical"),
         ("--write canonical -o out.JSONL", "--write canonical is for text; jsonl has"),
         ("--write key -o out.parquet.gz", "--write key is for text; parquet has"),
         ("-o out.xlsx", "-o out.xlsx: such files are not written; tables are .jsonl, .csv or"),
         ("-o out.json.gz", "-o out.json.gz: such files are not written"),
         ("--keep-rows -o out.XLS", "-o out.XLS: such files are not written"),
         ("--map map.ods", "--map map.ods: such files are not written"),
-        ("--groups groups.json", "--groups groups.json: such files are not written"),
+        ("--map map.json", "--map map.json: such files are not written"),
         ("--seen a --seen b", "--seen is given twice (a and b): give one."),
         ("--rules a --rules b", "--rules is given twice (a and b): give one."),
         ("--column url --column n", "--column is given twice (url and n): give one."),
@@ -115,9 +115,7 @@ def test_what_would_be_ignored_is_refused(tmp_path: Path, words: str, told: str)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-@pytest.mark.parametrize(
-    "words", ["-o out.xlsx --format csv", "-o out.CSV", "-o out.txt --write key", "-o out.tsv"]
-)
+@pytest.mark.parametrize("words", ["-o out.CSV", "-o out.txt --write key", "-o out.tsv"])
 def test_what_says_its_format_is_written(tmp_path: Path, words: str) -> None:
     (tmp_path / "in").write_text("n§url\n1§http://a.example/é\n")
     done = run_command("dedup", "in", *words.split(), "--delimiter", "§", folder=tmp_path)

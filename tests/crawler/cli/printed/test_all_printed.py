@@ -167,7 +167,7 @@ def exported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 
 def test_every_table_that_is_written_has_a_schema() -> None:
-    options = {"crawl --log", "dedup -o", "dedup --map", "dedup --groups", "migrate -o"}
+    options = {"crawl --log", "dedup -o", "dedup --map", "migrate -o"}
     assert {f"export {what}" for what in WHAT} | options == ROWS.keys()
 
 
@@ -190,12 +190,11 @@ def test_of_files(told: Callable[..., Any], folder: Path) -> None:
     assert (found["mapped"], sum(found["refused"].values()), found["cut"]) == (3, 1, [])
     (folder / "cut.gz").write_bytes(gzip.compress(b"http://a.example/\n" * 9)[:-9])
     assert told("migrate", "urls.txt", "cut.gz", "--from", "surt", code=1)["cut"]
-    tables = ("-o", "o.jsonl", "--map", "m.jsonl", "--groups", "g.jsonl")
+    tables = ("-o", "o.jsonl", "--map", "m.jsonl")
     told("dedup", "urls.txt", *tables)
     assert [row["line"] for row in written("dedup -o", folder / "o.jsonl")] == [1, 5]
     fates = [row["rules"] for row in written("dedup --map", folder / "m.jsonl")]
     assert fates == ["first", "scheme-case + empty-path", "refused: relative", "first"]
-    assert len(written("dedup --groups", folder / "g.jsonl")) == 2
     told("migrate", "urls.txt", "--from", "surt", "-o", "map.jsonl")
     assert len(written("migrate -o", folder / "map.jsonl")) == 3
 
