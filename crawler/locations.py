@@ -1,10 +1,11 @@
 """Files by name: on this machine, or where a URL such as ``s3://bucket/key`` says (fsspec)."""
 
 import io
+import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from secrets import token_hex
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from canonry.crawler.compression import naming_file
 from canonry.crawler.settings import SettingsError
 from canonry.extras import MissingExtraError, require
 
@@ -54,6 +56,75 @@ def opened(name: str) -> AbstractContextManager[IO[bytes]]:
     if name == "-":
         return nullcontext(open(0, "rb", closefd=False))
     return Path(name).open("rb")
+
+
+class Ranges:
+    """Reads ranges of bytes of a file, many at once if it is remote."""
+
+    def __init__(self, name: str, file: IO[bytes] | None) -> None:
+        """Use a file.
+
+        Args:
+            name: of the file, for messages.
+            file: open for reading; None: the remote file of that name.
+
+        Raises:
+            OSError: there is no such file.
+        """
+        self.name = name
+        self._file = file
+        self.size = version_of(name)[0] if file is None else os.fstat(file.fileno()).st_size
+
+    def read(self, spans: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return some ranges, each given by its first byte and its size; shorter ones at the end.
+
+        Raises:
+            OSError: they cannot be read, or the server sends no ranges.
+        """
+        if self._file is not None:
+            with naming_file(self.name):
+                return [self._read(self._file.fileno(), at, size) for at, size in spans]
+        if not spans:
+            return []
+        starts = [at for at, _size in spans]
+        ends = [at + size for at, size in spans]
+        for pause in (*_PAUSES, None):
+            try:
+                files, path = _storage(self.name)
+                with _naming(self.name):
+                    found = files.cat_ranges([path] * len(spans), starts, ends, on_error="raise")
+                break
+            except (FileNotFoundError, PermissionError):
+                raise
+            except OSError:
+                if pause is None:
+                    raise
+            time.sleep(pause)
+        if any(len(data) > size for data, (_at, size) in zip(found, spans, strict=True)):
+            raise OSError(5, "its server sends no ranges of bytes", self.name)
+        return [bytes(data) for data in found]
+
+    @staticmethod
+    def _read(number: int, at: int, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0 and (some := os.pread(number, size, at)):
+            parts.append(some)
+            at, size = at + len(some), size - len(some)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+@contextmanager
+def ranges_of(name: str) -> Iterator[Ranges]:
+    """Open a file of which only some ranges are read.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if is_remote(name):
+        yield Ranges(name, None)
+        return
+    with Path(name).open("rb") as file:
+        yield Ranges(name, file)
 
 
 def version_of(name: str) -> tuple[int | None, object]:

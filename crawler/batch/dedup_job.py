@@ -14,6 +14,7 @@ from canonry.crawler.files import blocks, output
 from canonry.crawler.files.formats import ANY, InputFormat
 from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.files.tables import check_ending, format_of
+from canonry.crawler.key_files.published_keys import is_published
 from canonry.crawler.key_files.seen_file import SeenFile
 from canonry.crawler.locations import is_remote, is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
@@ -28,7 +29,7 @@ class Job(NamedTuple):
     map: str | None = None  # for the fate of every line
     report: str | None = None  # for a page about the job
     store: str | None = None  # a SQLAlchemy URL
-    seen: str | None = None  # a file of keys: what is in it is left out, and the rest is added
+    seen: str | None = None  # keys that are left out: a file, which gets the others, or published
     keep_rows: bool = False  # write whole rows, in the format in which they were read
     prefer: Sequence[str] = ()  # which line of a resource stays; empty: the first one
     input_format: InputFormat = ANY
@@ -59,7 +60,6 @@ class Job(NamedTuple):
         self.input_format.check()
         self._check_outputs()
         Preference.of(self.prefer)
-        self._check_seen()
         self._check_formats()
         if self.store is not None:
             for name, reason in _NOT_WITH_STORE.items():
@@ -76,7 +76,7 @@ class Job(NamedTuple):
             if self.reads_streams:
                 raise SettingsError(f"--engine {self.engine} needs files, which can be read twice")
         has_place = not (self.out is None or is_remote(self.out))
-        has_place &= self.seen is not None or not self.is_discarding
+        has_place &= not self.is_discarding or not (self.seen is None or is_published(self.seen))
         if self.resume and (not has_place or self.reads_streams):
             raise SettingsError(
                 "--resume needs input files, which can be read again, and -o with a file on this "
@@ -101,18 +101,13 @@ class Job(NamedTuple):
                 "and its key in columns, so leave it out"
             )
 
-    def _check_seen(self) -> None:
-        """Refuse a file of keys that is not on this machine."""
-        if self.seen is not None and is_remote(self.seen):
-            raise SettingsError(f"--seen {self.seen}: name a file on this machine")
-
     def _check_outputs(self) -> None:
         """Refuse outputs that are inputs or each other, and ``-`` as the name of an output."""
         outputs = (
             ("-o", None if self._writes_folder else self.out),
             ("--map", self.map),
             ("--report", self.report),
-            ("--seen", self.seen),
+            ("--seen", None if self.seen is None or is_published(self.seen) else self.seen),
         )
         for option, name in outputs:
             if name == "-":

@@ -30,7 +30,8 @@ from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import output, tables
 from canonry.crawler.files.blocks import BlockSpool
 from canonry.crawler.files.output import is_special
-from canonry.crawler.key_files.seen_file import SeenFile, extending
+from canonry.crawler.key_files.published_keys import is_published
+from canonry.crawler.key_files.seen_file import SeenFile, extending, published
 from canonry.crawler.locations import is_remote, is_stream
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
@@ -122,6 +123,9 @@ def _local(job: Job, plan: Plan) -> Summary:
     with workplace(_workplace_beside(job), resume=job.resume) as place:
         if job.seen is None:
             return _written(job, plan, place)
+        if is_published(job.seen):
+            with published(job.seen, plan.canonicalizer.policy) as known:
+                return _written(job, replace(plan, seen=known), place)
         with extending(job.seen, plan.canonicalizer.policy) as seen:
             plan = replace(plan, seen=seen)
             name = name_of(job, plan)
@@ -197,7 +201,7 @@ def _on_cluster(job: Job, plan: Plan) -> Summary:
 def _workplace_beside(job: Job) -> str | None:
     """Return the file next to which the job keeps its own files; None for a temporary folder."""
     if job.is_discarding and not job.reads_streams:
-        return job.seen
+        return None if job.seen is None or is_published(job.seen) else job.seen
     if job.out is None or job.reads_streams:
         return None
     return None if output.is_special(job.out) or is_remote(job.out) else job.out

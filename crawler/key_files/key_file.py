@@ -6,20 +6,20 @@ the newer one is valid. Bytes after the last part that it names are ignored.
 """
 
 import hashlib
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from canonry.crawler.compression import gz, naming_file
+from canonry.crawler.compression import gz
+from canonry.crawler.key_files.key_filter import FuseFilter
 from canonry.crawler.key_files.sorted_keys import (
     KEY_BYTES,
+    KEYS_IN_PAGE,
     NO_KEYS,
+    PAGE,
     Halves,
     Keys,
     among,
@@ -29,6 +29,7 @@ from canonry.crawler.key_files.sorted_keys import (
     joined,
     merged,
 )
+from canonry.crawler.locations import Ranges, ranges_of
 
 _NAME = b"canonry keys "
 VERSION = 1
@@ -36,8 +37,6 @@ MAGIC = b"%s%d\n" % (_NAME, VERSION)
 RECORD = 4096  # bytes of the header, and of each state
 STATES = (RECORD, 2 * RECORD)  # offsets of the states
 BEGINNING = 3 * RECORD  # offset of the first part
-PAGE = 4096  # bytes
-KEYS_IN_PAGE = PAGE // KEY_BYTES
 INDEX_ROW = 12  # bytes for each page: 8 of its first key, 4 of its checksum
 _SUM = 16  # bytes
 _MOST_PAGES = 1024  # read at once
@@ -130,18 +129,19 @@ def sums_of(data: bytes | memoryview) -> list[int]:
 class KeyFile:
     """A file of keys, open for reading, in the state that it had when it was opened."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, ranges: Ranges, key_filter: FuseFilter | None = None) -> None:
         """Read a header and the newest state.
 
         Args:
-            file: open for reading.
-            name: for messages.
+            ranges: of the file.
+            key_filter: of its keys, which are one part.
 
         Raises:
             KeyFileError: it is no file of keys, or a damaged one.
         """
-        self.name = name
-        self._file = file
+        self.name = name = ranges.name
+        self._ranges = ranges
+        self._filter = key_filter
         self._indexes: dict[int, tuple[Halves, npt.NDArray[np.uint32]]] = {}
         self._held: tuple[Keys, Halves] | None = None
         first = self._read(0, RECORD)
@@ -164,8 +164,8 @@ class KeyFile:
         self.state = max(found, key=lambda state: state.generation)
         self.spare = STATES[states[0] == self.state]  # where the next state is written first
         self._has_two = len(found) == len(STATES)
-        size = os.fstat(file.fileno()).st_size
-        if size < self.state.end:
+        size = ranges.size
+        if size is not None and size < self.state.end:
             raise self.damaged(f"it is truncated: {size:,} bytes instead of {self.state.end:,}")
 
     def __len__(self) -> int:
@@ -227,22 +227,19 @@ class KeyFile:
         high = highs(ordered)
         low_page = np.maximum(np.searchsorted(fences, high, "left") - 1, 0)
         high_page = np.maximum(np.searchsorted(fences, high, "right") - 1, 0)
+        if self._filter is not None:
+            possible = self._filter.may_have(ordered, low_page, high_page)
+            low_page, high_page = low_page[possible], high_page[possible]
         wanted = np.zeros(part.pages + 1, np.int64)  # +1 where wanted pages begin, -1 after them
         np.add.at(wanted, low_page, 1)
         np.add.at(wanted, high_page + 1, -1)
         pages = np.flatnonzero(np.cumsum(wanted[:-1]))
-        read, several = 0, list[Keys]()
-        spans = list(_spans(pages))
-        for first, last in spans:
-            several.append(self._keys(part, first, last))
-            read += last + 1 - first
-            if read >= _MOST_PAGES or last == spans[-1][1]:
-                known = joined(several)
-                known_highs = highs(known)
-                start = int(np.searchsorted(high, known_highs[0]))
-                end = int(np.searchsorted(high, known_highs[-1], "right"))
-                present[start:end] |= among(ordered[start:end], known, known_highs)
-                read, several = 0, []
+        for spans in _spans(pages):
+            known = joined(self._keys(part, spans))
+            known_highs = highs(known)
+            start = int(np.searchsorted(high, known_highs[0]))
+            end = int(np.searchsorted(high, known_highs[-1], "right"))
+            present[start:end] |= among(ordered[start:end], known, known_highs)
 
     def _index(self, part: KeyPart) -> tuple[Halves, npt.NDArray[np.uint32]]:
         """Return the first half of each page's first key, and each page's checksum."""
@@ -255,22 +252,21 @@ class KeyFile:
             self._indexes[part.at] = fences, sums
         return self._indexes[part.at]
 
-    def _keys(self, part: KeyPart, first: int, last: int) -> Keys:
-        """Return the keys of some pages, after checking these."""
-        start, end = first * PAGE, min((last + 1) * PAGE, part.keys * KEY_BYTES)
-        data = self._read(part.at + start, end - start)
-        if sums_of(data) != self._index(part)[1][first : last + 1].tolist():
-            raise self.damaged(f"keys between {part.at + start:,} and {part.at + end:,}")
-        return as_keys(data)
+    def _keys(self, part: KeyPart, spans: Sequence[tuple[int, int]]) -> list[Keys]:
+        """Return the keys of some pages, given the first and the last one of each span."""
+        size = part.keys * KEY_BYTES
+        places = [(first * PAGE, min((last + 1) * PAGE, size)) for first, last in spans]
+        several = self._ranges.read([(part.at + start, end - start) for start, end in places])
+        sums = self._index(part)[1]
+        for (first, last), (start, end), data in zip(spans, places, several, strict=True):
+            if sums_of(data) != sums[first : last + 1].tolist():
+                raise self.damaged(f"keys between {part.at + start:,} and {part.at + end:,}")
+        return list(map(as_keys, several))
 
     def _read(self, at: int, size: int) -> bytes:
         """Return the bytes at an offset; fewer at the end of the file."""
-        parts: list[bytes] = []
-        with naming_file(self.name):
-            while size > 0 and (some := os.pread(self._file.fileno(), size, at)):
-                parts.append(some)
-                at, size = at + len(some), size - len(some)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        [data] = self._ranges.read([(at, size)])
+        return data
 
     def hold(self) -> None:
         """Read all keys into memory, where they are looked up faster."""
@@ -282,7 +278,7 @@ class KeyFile:
         """Yield the keys of a part, in order."""
         last = b""
         for page in range(0, part.pages, _MOST_PAGES):
-            keys = self._keys(part, page, min(page + _MOST_PAGES, part.pages) - 1)
+            [keys] = self._keys(part, [(page, min(page + _MOST_PAGES, part.pages) - 1)])
             if keys[0].tobytes() <= last or not is_sorted(keys):
                 raise self.damaged("its keys are not sorted")
             last = keys[-1].tobytes()
@@ -297,14 +293,22 @@ class KeyFile:
         yield from merged([self.part_chunks(part) for part in self.state.parts] or [iter(())])
 
 
-def _spans(pages: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last page of each read, for wanted pages in ascending order."""
+def _spans(pages: npt.NDArray[np.int64]) -> Iterator[list[tuple[int, int]]]:
+    """Yield the first and last pages of what is read at once, for pages in ascending order."""
     cuts = np.flatnonzero(np.diff(pages) > _GAP)
     firsts = pages[np.append(0, cuts + 1)].tolist() if len(pages) else []
     lasts = pages[np.append(cuts, -1)].tolist() if len(pages) else []
+    several: list[tuple[int, int]] = []
+    count = 0
     for first, last in zip(firsts, lasts, strict=True):
         for page in range(first, last + 1, _MOST_PAGES):
-            yield page, min(page + _MOST_PAGES - 1, last)
+            several.append((page, min(page + _MOST_PAGES - 1, last)))
+            count += several[-1][1] + 1 - page
+            if count >= _MOST_PAGES:
+                yield several
+                several, count = [], 0
+    if several:
+        yield several
 
 
 @contextmanager
@@ -315,5 +319,5 @@ def opened_keys(path: str) -> Iterator[KeyFile]:
         KeyFileError: it is no file of keys, or a damaged one.
         OSError: there is none.
     """
-    with Path(path).open("rb") as file:
-        yield KeyFile(file, path)
+    with ranges_of(path) as ranges:
+        yield KeyFile(ranges)

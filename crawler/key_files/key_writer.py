@@ -14,9 +14,7 @@ from canonry.crawler.compression import write_all
 from canonry.crawler.files import output
 from canonry.crawler.key_files.key_file import (
     BEGINNING,
-    KEYS_IN_PAGE,
     MAGIC,
-    PAGE,
     STATES,
     KeyFile,
     KeyHeader,
@@ -25,7 +23,15 @@ from canonry.crawler.key_files.key_file import (
     as_record,
     sums_of,
 )
-from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, as_keys, highs, joined
+from canonry.crawler.key_files.sorted_keys import (
+    KEY_BYTES,
+    KEYS_IN_PAGE,
+    PAGE,
+    Keys,
+    as_keys,
+    highs,
+    joined,
+)
 from canonry.crawler.settings import SettingsError
 
 _KEPT_JOBS = 7  # parts for the keys of the last jobs alone, so that these can be repeated

@@ -4,33 +4,41 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from canonry.canon import Policy
-from canonry.canon.policies import released, versioned_name
+from canonry.canon import Policy, RuleSet, columns
+from canonry.canon.policies import preset, released, versioned_name
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
-from canonry.crawler.key_files.sorted_keys import Keys, merged
+from canonry.crawler.key_files.published_keys import is_published, opened_publication
+from canonry.crawler.key_files.sorted_keys import Keys, as_keys, merged
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy
 from canonry.crawler.settings import SettingsError
 
 _HELD = 24  # bytes for each key in memory
+_NEVER = 1 << 62  # bytes
 
 
 class SeenFile:
     """The keys of a locked file, and a way to add more. Only one process can have it."""
 
-    def __init__(self, path: str, header: KeyHeader, known: KeyFile | None, new: IO[bytes]) -> None:
-        """Use a locked file.
+    def __init__(
+        self,
+        path: str,
+        header: KeyHeader,
+        known: KeyFile | None,
+        new: IO[bytes] | None = None,
+    ) -> None:
+        """Use a locked file, or published keys.
 
         Args:
             path: its name.
             header: of its policy.
             known: the file; None if it does not exist yet.
-            new: the temporary file that `key_writer.locked` has yielded.
+            new: the temporary file that `key_writer.locked` has yielded; None: it is only read.
         """
         self.path = path
         self.state = KeyState(generation=-1) if known is None else known.state
@@ -39,14 +47,19 @@ class SeenFile:
         self._new = new
 
     @property
+    def is_extended(self) -> bool:
+        """Return True if it gets the keys of the job; published keys are only read."""
+        return self._new is not None
+
+    @property
     def pages(self) -> int:
         """Return how many pages there are to read."""
         return 0 if self._known is None else self._known.pages
 
     @property
     def held(self) -> int:
-        """Return how many bytes of memory all keys take."""
-        return _HELD * self.state.keys
+        """Return how many bytes of memory all keys take; published ones are never held."""
+        return _HELD * self.state.keys if self.is_extended else _NEVER
 
     def hold(self) -> None:
         """Read all keys into memory, where they are looked up faster."""
@@ -79,6 +92,8 @@ class SeenFile:
         """
         chunks = key_writer.keys_in(fresh)
         known = self._known
+        if self._new is None:
+            raise ValueError("published keys are only read")
         if known is not None and not fresh.stat().st_size:
             return self.state
         if known is not None and key_writer.is_appended(known):
@@ -117,6 +132,49 @@ def extending(path: str, policy: Policy) -> Iterator[SeenFile]:
         yield SeenFile(real, header, known, new)
 
 
+@contextmanager
+def published(name: str, policy: Policy) -> Iterator[SeenFile]:
+    """Open published keys for a job, which only reads them.
+
+    Raises:
+        SettingsError: they are of another policy.
+        OSError: they cannot be read.
+    """
+    header = KeyHeader(policy.label, policy.fingerprint)
+    with opened_publication(name) as known:
+        check_header(known, header)
+        yield SeenFile(name, header, known)
+
+
+def is_seen(
+    urls: object, where: str, *, policy: str | Policy = "web", rules: RuleSet | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return for each URL of a column whether its key is among published keys.
+
+    Args:
+        urls: as for `canonry.columns.canonicalize`: a list, an array, a column of a frame.
+        where: a folder of published keys, or its URL.
+        policy: that of the keys: a preset, or a policy.
+        rules: learned ones, if the keys were made under these.
+
+    Returns:
+        One truth value for each; False for what is no URL.
+
+    Raises:
+        SettingsError: the keys are of another policy.
+        KeyFileError, OSError: they cannot be read.
+    """
+    asked = preset(policy) if isinstance(policy, str) else policy
+    made: Any = columns.canonicalize(urls, policy=asked, rules=rules, columns=("key",))
+    keys = made.key if isinstance(made, columns.Columns) else made["key"].to_pylist()
+    is_url = np.array([key is not None for key in keys], np.bool_)
+    known = as_keys(b"".join(key for key in keys if key is not None))
+    with opened_publication(where) as file:
+        check_header(file, KeyHeader(asked.label, asked.fingerprint))
+        is_url[is_url] = file.among(known)
+    return is_url
+
+
 def check_header(file: KeyFile, wanted: KeyHeader) -> None:
     """Refuse a file whose keys were made under a different policy.
 
@@ -148,9 +206,9 @@ def policy_of_keys(path: str, policy: str | None) -> Policy:
     Raises:
         SettingsError: its keys are of another policy.
     """
-    if not Path(path).exists():
+    if not is_published(path) and not Path(path).exists():
         return find_policy(policy or DEFAULT_POLICY)
-    with opened_keys(path) as file:
+    with opened_publication(path) if is_published(path) else opened_keys(path) as file:
         made = file.header.policy
         name, _, version = made.partition("/")
         is_preset = name in released() and version in map(str, released()[name])

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 KEY = np.dtype([("high", ">u8"), ("low", ">u8")])  # the halves of a key, as big-endian numbers
 KEY_BYTES = KEY.itemsize
+PAGE = 4096  # bytes of keys that are read at once
+KEYS_IN_PAGE = PAGE // KEY_BYTES
 
 Keys = npt.NDArray[np.void]  # of the type KEY
 Halves = npt.NDArray[np.uint64]

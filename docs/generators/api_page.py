@@ -10,7 +10,8 @@ from generators.table_cells import code
 
 _HEAD = """# The library
 
-`import canonry` offers these names, and `canonry.claims` one more. `make docs` makes this page from
+`import canonry` offers these names, and `canonry.claims` and `canonry.seen`
+one more each. `make docs` makes this page from
 their docstrings: first each name with what it does, and then, on the site of the documentation,
 all that a docstring says. In Python, `help(canonry.key)` shows the same. Every example runs in the
 tests. What is promised about the names is on the page of [compatibility](compatibility.md).
@@ -45,12 +46,17 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "URLs of a crawler, each claimed once": ("canonry.claims", ("ClaimedURLs",)),
+    "URLs that somebody has seen": ("canonry.seen", ("is_seen",)),
 }
 _ABOUT = {
     "Columns": "They are in `canonry.columns`: `canonry.columns.canonicalize(urls)`.",
     "URLs of a crawler, each claimed once": (
         "`from canonry.claims import ClaimedURLs`, which needs the extra `crawl`: "
         "[any other crawler](../how-to/any-crawler.md) shows it at work."
+    ),
+    "URLs that somebody has seen": (
+        "`from canonry.seen import is_seen`, which needs the extra `dedup`: look URLs up in "
+        "[published keys](dedup.md#against-yesterdays-lines)."
     ),
 }
 _FORMS = """

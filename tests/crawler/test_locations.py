@@ -278,7 +278,6 @@ def test_a_list_redirects_to_no_private_address(
         (["in", "-o", "https://a.example/x"], b"an output cannot be written there"),
         (["nope://a/b"], b"Protocol not known: nope"),
         (["in", "-o", "s3://bucket/x", "--resume"], b"a file on this machine"),
-        (["in", "--seen", "s3://bucket/x"], b"name a file on this machine"),
     ],
 )
 def test_what_cannot_be_done_is_wrong_usage(tmp_path: Path, words: list[str], says: bytes) -> None:
@@ -286,3 +285,14 @@ def test_what_cannot_be_done_is_wrong_usage(tmp_path: Path, words: list[str], sa
     done = run_command("dedup", *words, folder=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_keys_are_published_to_s3_and_looked_up_there(tmp_path: Path, bucket: Storage) -> None:
+    pytest.importorskip("pyfusefilter")
+    run_command("dedup", "-", "--seen", "s.keys", folder=tmp_path, data=lines(60_000, 1))
+    done = run_command("keys", "publish", "s.keys", "-o", "s3://bucket/seen", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(bucket.ls("bucket/seen")) == 3
+    data = lines(60_000, 1) + b"http://new.example/\n"
+    done = run_command("dedup", "-", "--seen", "s3://bucket/seen", folder=tmp_path, data=data)
+    assert (done.returncode, done.stdout) == (0, b"http://new.example/\n"), done.stderr

@@ -114,14 +114,19 @@ class OnePass:
                     if self._workplace.save_is_due():
                         self._save()
             except KeyboardInterrupt:
-                if self._plan.seen is not None and results.is_live:
+                if self._adds_keys and results.is_live:
                     self._write_fresh(printed)
                     raise StreamEndedError from None
                 raise
         checkpoint.summary.lines = checkpoint.lines
-        if self._plan.seen is not None:
+        if self._adds_keys:
             self._write_fresh(checkpoint.lines)
         return None
+
+    @property
+    def _adds_keys(self) -> bool:
+        """Return True if the new keys go to the file of those seen before."""
+        return self._plan.seen is not None and self._plan.seen.is_extended
 
     def _part(self, block: Block, keyed: keying.Keyed) -> "tuple[Part, _Here] | None":
         """Decide the lines of a block; None if memory is used up."""

@@ -109,11 +109,11 @@ from canonry.crawler.settings import SettingsError
 )
 @click.option(
     "--seen",
-    metavar="FILE",
+    metavar="FILE|URL",
     multiple=True,
     callback=once,
-    help="Leave out what this file of keys has, and add the rest to it. It is made if there is "
-    "none.",
+    help="Leave out what this file of keys has, and add the rest to it; it is made if there is "
+    "none. Of a URL or a folder, where 'keys publish' has written, keys are only read.",
 )
 @click.option(
     "--engine",

@@ -14,11 +14,13 @@ from canonry.crawler.cli.printed.file_json import (
     ComparedKeysJSON,
     KeysInfoJSON,
     MergedKeysJSON,
+    PublishedKeysJSON,
     WrittenKeysJSON,
 )
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct
+from canonry.crawler.key_files import published_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
@@ -149,6 +151,30 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
         only_first=counts["first"], only_second=counts["second"], both=counts["both"]
     )
     return _report(text, facts, as_json)
+
+
+@keys.command("publish", examples=("canonry keys publish seen.keys -o s3://bucket/seen",))
+@click.argument("file", metavar="FILE")
+@click.option("-o", "out", metavar="DIR|URL", required=True, help="The folder to write to.")
+@json_option
+@with_exit_code
+def publish(file: str, out: str, *, as_json: bool) -> int:
+    """Write keys to a folder that others can read over https or s3, without a server.
+
+    'canonry dedup FILE --seen https://…' leaves out what is there: it reads a filter of a byte a
+    key, and the pages of what may be there. The folder gets files that never change, and
+    latest.json, which names them; those of earlier times may be deleted.
+    """
+    with ExitStack() as stack:
+        [opened] = _opened([file], stack)
+        read = stack.enter_context(_progress([opened], "publish"))
+        made = published_keys.publish(opened, read(opened), out)
+    bits = round(8 * made.index.at / max(made.keys, 1), 2)
+    return _report(
+        f"{made.keys:,} keys in {made.file}, with a filter of {bits:.2f} bits a key",
+        PublishedKeysJSON(keys=made.keys, file=made.file, filter_bits=bits),
+        as_json,
+    )
 
 
 @keys.command("to-store", examples=("canonry keys to-store seen.keys --store crawl.db",))

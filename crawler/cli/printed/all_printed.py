@@ -26,6 +26,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "keys from-store": file_json.WrittenKeysJSON,
         "keys info": file_json.KeysInfoJSON,
         "keys merge": file_json.MergedKeysJSON,
+        "keys publish": file_json.PublishedKeysJSON,
         "keys to-store": file_json.AddedKeysJSON,
         "migrate": file_json.MigratedJSON,
         "patterns exclude": store_json.ExcludedJSON | ExclusionPreview,

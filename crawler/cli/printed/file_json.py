@@ -70,6 +70,14 @@ class WrittenKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
     keys: int
 
 
+class PublishedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were published."""
+
+    keys: int
+    file: str  # of the keys, in the folder
+    filter_bits: float  # of the filter, for each key
+
+
 class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the URLs of another program."""
 
