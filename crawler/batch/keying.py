@@ -18,7 +18,7 @@ import numpy.typing as npt
 from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import selected, tally
+from canonry.crawler.batch.key_set import chosen, selected, tally
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.preference import Preference
 from canonry.crawler.files.blocks import Block
@@ -83,9 +83,10 @@ def keyed(
     refused: list[tuple[int, str]] = []
     more: list[int] = []
     more_keys: list[bytes] = []
-    left = np.flatnonzero(has_key == 0).tolist()
-    lines = block.lines() if left else []
-    for place, answer in zip(left, canonicalizer.many([lines[n] for n in left]), strict=True):
+    is_left = has_key == 0
+    left = np.flatnonzero(is_left).tolist()
+    lines = chosen(block._replace(ends=ends), is_left) if left else []
+    for place, line, answer in zip(left, lines, canonicalizer.many(lines), strict=True):
         if place in block.refused:
             refused.append((place, block.refused[place]))
         elif not isinstance(answer, Refused):
@@ -93,7 +94,7 @@ def keyed(
             more_keys.append(answer.key)
             if hosts:
                 counted[host_of(answer.identity)] += 1
-        elif not lines[place] or lines[place].isspace():
+        elif not line or line.isspace():
             blank.append(place)
         else:
             refused.append((place, answer.reason.name.lower()))

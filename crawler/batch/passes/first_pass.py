@@ -12,7 +12,7 @@ import numpy as np
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import ALIKE, BLANK, MERGED, NEEDED, REFUSED, SEEN
+from canonry.crawler.batch.key_set import ALIKE, BLANK, MERGED, NEEDED, REFUSED, SEEN, chosen
 from canonry.crawler.batch.largest import largest, rise
 from canonry.crawler.batch.partition import Numbers, Partitions, Repeats
 from canonry.crawler.batch.passes.part_writer import Kinds
@@ -192,9 +192,11 @@ def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:
 
 def count_block(checkpoint: Checkpoint, block: Block, keyed: keying.Keyed) -> None:
     """Count hosts and the lines of a block that are not URLs, with a sample for each reason."""
-    lines = block.lines() if keyed.refused else []
-    for n, reason in keyed.refused:
-        checkpoint.summary.refuse(reason, block.source, block.first + n, lines[n])
+    if keyed.refused:
+        is_refused = np.zeros(block.size, np.bool_)
+        is_refused[[n for n, _reason in keyed.refused]] = True
+        for (n, reason), line in zip(keyed.refused, chosen(block, is_refused), strict=True):
+            checkpoint.summary.refuse(reason, block.source, block.first + n, line)
     checkpoint.summary.blank += len(keyed.blank)
     checkpoint.lines += block.size
     for host, count in keyed.hosts.items():
