@@ -248,6 +248,10 @@ class Canonicalizer:
     ) -> Canonical | Refused:
         """Return the canonical form of a URL, or its refusal."""
         try:
+            if base is None and self.policy.dialect == "whatwg":
+                found = whatwg.relative(text := to_text(url))
+                if found is not None:
+                    return Refused(text, *found)
             return self(url, base)
         except InvalidURL as error:
             return Refused(error.text, error.reason, error.position)

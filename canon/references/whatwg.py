@@ -36,6 +36,17 @@ def join(base: str, reference: str) -> str:
         raise diagnose(reference, base) from None
 
 
+def relative(text: str) -> tuple[Reason, int] | None:
+    """Return why, and where, a text without any colon is no absolute URL; None if it has one.
+
+    This is what `diagnose` would find, in a tenth of the time: many lists have such lines.
+    """
+    if ":" in text:
+        return None
+    bare = text.lstrip(STRIPPED)
+    return (Reason.RELATIVE, len(text) - len(bare)) if bare else (Reason.EMPTY, 0)
+
+
 def diagnose(text: str, base: str | None) -> InvalidURL:
     """Find out why, and where, the parser refused ``text``: the parser itself does not tell."""
     if base is not None and not ada_url.check_url(base):

@@ -161,6 +161,17 @@ def test_the_fast_path_answers_as_the_plain_pipeline(make: canonry.Canonicalizer
     assert make.identity(url) == found.identity
 
 
+@given(url=anything | sampled_from(["", " \t", "\x1f/a", "//h/x", " a\n", "\ud800", "?q#f"]))
+def test_one_of_many_is_refused_for_the_same_reason(make: canonry.Canonicalizer, url: str) -> None:
+    """Also a text without any colon, of which the reason is known at once."""
+    [found] = make.many([url])
+    try:
+        expected: canonry.Canonical | canonry.Refused = make(url)
+    except canonry.InvalidURL as error:
+        expected = canonry.Refused(error.text, error.reason, error.position)
+    assert found == expected
+
+
 @given(url=urls | sound, base=urls | sound)
 def test_a_canonical_url_is_itself_against_any_base(url: str, base: str) -> None:
     found = accepted(LOSSLESS, url)
