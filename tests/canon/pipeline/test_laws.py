@@ -161,6 +161,7 @@ def test_the_fast_path_answers_as_the_plain_pipeline(make: canonry.Canonicalizer
     assert make.identity(url) == found.identity
 
 
+@pytest.mark.parametrize("make", POLICIES, ids=lambda make: make.policy.name)
 @given(url=anything | sampled_from(["", " \t", "\x1f/a", "//h/x", " a\n", "\ud800", "?q#f"]))
 def test_one_of_many_is_refused_for_the_same_reason(make: canonry.Canonicalizer, url: str) -> None:
     """Also a text without any colon, of which the reason is known at once."""
