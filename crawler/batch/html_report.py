@@ -138,8 +138,9 @@ def _bar(summary: Summary) -> Iterator[str]:
         left += width
     yield '</svg><ul class="legend">'
     for number, (name, count) in enumerate(zip(_PARTS, counts, strict=True), 1):
-        share = f"{count:,} ({100 * count / whole:.2f} %)"
-        yield f'<li><i class="part-{number}"></i> {name}: {share}</li>'
+        if count:
+            share = f"{count:,} ({100 * count / whole:.2f} %)"
+            yield f'<li><i class="part-{number}"></i> {name}: {share}</li>'
     yield "</ul>"
 
 
