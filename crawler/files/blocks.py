@@ -38,7 +38,12 @@ from canonry.crawler.files.line_streams import (
 )
 from canonry.crawler.files.record_formats import detected_column, opened_parquet
 from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
-from canonry.crawler.files.rows.parquet_table import as_stream, of_stream, parquet_rows
+from canonry.crawler.files.rows.parquet_table import (
+    as_stream,
+    of_stream,
+    parquet_rows,
+    parquet_urls,
+)
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.locations import is_stream, opened
 
@@ -194,11 +199,12 @@ def _of_file(
     if not isinstance(reads, LineFormat):
         if input_format.keep_rows:
             yield from _of_rows(_row_blocks(file_format, stream, arrives))
-        elif file_format.name == "csv" and file_format.delimiter.isascii():
+        elif reads.read is not None:
+            yield from of_records(reads.read(stream))
+        elif file_format.name == "csv":
             yield from _without_rows(_of_rows(_row_blocks(file_format, stream, arrives)))
         else:
-            has_names = file_format.name == "csv" and not (file_format.column or "1").isdecimal()
-            yield from of_records(reads.read(stream, file_format.column), int(has_names))
+            yield from map(of_values, parquet_urls(stream, file_format.column))
         return
     picks = reads.pick(first_line(head), file_format.column)
     blocks = line_blocks(stream, arrives)
@@ -214,9 +220,7 @@ def _row_blocks(
 ) -> Iterator[RowBlock]:
     """Yield the rows of a file that is read as a whole."""
     if file_format.name == "csv":
-        delimiter = file_format.delimiter
-        found = csv_rows(pieces(stream, arrives), file_format.column, delimiter)
-        return (RowBlock(urls, rows._replace(delimiter=delimiter)) for urls, rows in found)
+        return csv_rows(pieces(stream, arrives), file_format.column, file_format.delimiter)
     if file_format.name == "parquet":
         return parquet_rows(stream, file_format.column)
     raise OSError(
@@ -230,11 +234,15 @@ def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[Some]:
     names: int | None = None
     for values, rows in blocks:
         names = int(rows.format == "csv" and rows.header != b"") if names is None else 0
-        if isinstance(values, bytes):
-            yield Some(values, _NONE, rows, names)
-            continue
-        lines, refused = _as_lines(values)
-        yield Some(b"\n".join(lines), refused, rows, names)
+        yield of_values(values)._replace(rows=rows, names=names)
+
+
+def of_values(values: list[bytes | None] | bytes) -> Some:
+    """Return the URLs of a column: a line for each."""
+    if isinstance(values, bytes):
+        return Some(values)
+    lines, refused = _as_lines(values)
+    return Some(b"\n".join(lines), refused)
 
 
 def _without_rows(blocks: Iterable[Some]) -> Iterator[Some]:
@@ -290,13 +298,8 @@ def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> Some:
     return Some(b"\n".join(urls), {**refused, **cut})
 
 
-def of_records(records: Iterator[bytes | None], names: int = 0) -> Iterator[Some]:
-    """Yield the URLs of records; those before a fault are yielded before it is raised.
-
-    Args:
-        records: their URLs.
-        names: how many records before them have the names of columns.
-    """
+def of_records(records: Iterator[bytes | None]) -> Iterator[Some]:
+    """Yield the URLs of records; those before a fault are yielded before it is raised."""
     values: list[bytes | None] = []
     size, fault = 0, None
     while fault is None:
@@ -310,13 +313,10 @@ def of_records(records: Iterator[bytes | None], names: int = 0) -> Iterator[Some
         values.append(value)
         size += len(value or b"")
         if size >= BLOCK or len(values) >= _MOST_RECORDS:
-            lines, refused = _as_lines(values)
-            yield Some(b"\n".join(lines), refused, names=names)
-            values.clear()
-            size = names = 0
+            yield of_values(values)
+            values, size = [], 0
     if values:
-        lines, refused = _as_lines(values)
-        yield Some(b"\n".join(lines), refused, names=names)
+        yield of_values(values)
     if fault is not None:
         raise fault
 

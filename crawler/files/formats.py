@@ -6,7 +6,6 @@ and `record_formats`.
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from canonry.crawler.compression import Stream
@@ -43,7 +42,8 @@ class RecordFormat(NamedTuple):
     """A format that is read as a whole."""
 
     detect: Callable[[bytes], bool]
-    read: Callable[[Stream, str | None], Iterator[bytes | None]]  # see `record_formats`
+    # See `record_formats`; None: a table, whose rows have columns.
+    read: Callable[[Stream], Iterator[bytes | None]] | None = None
     takes_column: bool = False
     needs_column: bool = False
 
@@ -80,9 +80,7 @@ def _is_quoted(head: bytes) -> bool:
 
 # The first one that detects a file reads it.
 INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
-    "parquet": RecordFormat(
-        lambda head: head.startswith(b"PAR1"), record_formats.read_parquet, takes_column=True
-    ),
+    "parquet": RecordFormat(lambda head: head.startswith(b"PAR1"), takes_column=True),
     "warc": RecordFormat(lambda head: head.startswith(b"WARC/"), record_formats.read_warc),
     "sitemap": RecordFormat(_is_sitemap, record_formats.read_sitemap),
     "cdx": LineFormat(_is_cdx, line_formats.of_cdx),
@@ -94,9 +92,7 @@ INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
         takes_column=True,
         needs_column=True,
     ),
-    "csv": RecordFormat(
-        lambda _head: True, record_formats.read_csv, takes_column=True, needs_column=True
-    ),
+    "csv": RecordFormat(lambda _head: True, takes_column=True, needs_column=True),
     "log": LineFormat(lambda _head: False, line_formats.of_log),
     "lines": LineFormat(lambda _head: True, line_formats.of_lines, is_plain=True),
 }
@@ -214,10 +210,7 @@ class InputFormat(NamedTuple):
 
 def _found(name: str, column: str | None, delimiter: str) -> FoundFormat:
     """Return a format with its column and delimiter."""
-    reads = INPUT_FORMATS[name]
-    if name == "csv" and isinstance(reads, RecordFormat):
-        reads = reads._replace(read=partial(record_formats.read_csv, delimiter=delimiter))
-    return FoundFormat(name, reads, column, delimiter=delimiter)
+    return FoundFormat(name, INPUT_FORMATS[name], column, delimiter=delimiter)
 
 
 # Formats in which a table is sniffed, each with its possible delimiters.

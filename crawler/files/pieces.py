@@ -8,6 +8,7 @@ from canonry.crawler.files import blocks, record_formats
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.files.formats import HEAD, InputFormat, LineFormat, first_line
 from canonry.crawler.files.line_streams import Cut, in_utf8, line_blocks
+from canonry.crawler.files.rows.parquet_table import parquet_urls
 from canonry.crawler.locations import is_stream, opened, version_of
 
 PIECE = 1 << 27  # bytes
@@ -95,9 +96,8 @@ def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[
     reads = file_format.reads
     if not isinstance(reads, LineFormat):
         groups = range(piece.start, piece.stop or 0)
-        yield from blocks.of_records(
-            record_formats.read_parquet(Stream(file), file_format.column, groups=groups)
-        )
+        found = parquet_urls(Stream(file), file_format.column, groups)
+        yield from map(blocks.of_values, found)
         return
     picks = reads.pick(first_line(head), file_format.column)
     if piece.start:

@@ -1,10 +1,10 @@
 """Formats that are read as a whole: each function here yields the URLs of a file's records.
 
-Each takes a file's content and the wanted column, and yields a URL for each record, or None for a
-record that has none or is broken. It raises `OSError` if a file cannot be read further.
+Each takes a file's content, and yields a URL for each record, or None for a record that has none or
+is broken. It raises `OSError` if a file cannot be read further. What is read of Parquet without its
+rows is here, too.
 """
 
-import csv
 import io
 import shutil
 import tempfile
@@ -15,9 +15,7 @@ from typing import Any
 from canonry.crawler.compression import FAULTS, Stream
 from canonry.crawler.documents import feeds
 from canonry.crawler.files import warc_records
-from canonry.crawler.files.csv_records import OpenQuotes, csv_records
 from canonry.crawler.files.line_formats import as_bytes, place_of
-from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.files.sniffing import Column, column_of_urls, named_like_a_url
 from canonry.extras import require
 
@@ -31,7 +29,6 @@ class _UpToFault(io.RawIOBase):
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._fault: Exception | None = None
-        self.is_line_whole = True
 
     def readable(self) -> bool:
         """Return True."""
@@ -43,71 +40,13 @@ class _UpToFault(io.RawIOBase):
             part = b"" if self._fault else self._stream.read1(len(buffer))
         except FAULTS as error:
             self._fault, part = error, b""
-        if part:
-            self.is_line_whole = part.endswith((b"\n", b"\r"))
         buffer[: len(part)] = part
         return len(part)
-
-    @property
-    def breaks_off(self) -> bool:
-        """Return True if a fault has ended it."""
-        return self._fault is not None
 
     def check(self) -> None:
         """Raise the fault that ended it."""
         if self._fault is not None:
             raise self._fault
-
-
-def read_csv(stream: Stream, column: str | None, delimiter: str = ",") -> Iterator[bytes | None]:
-    """Yield a column, by its number or by its name in the first row (RFC 4180).
-
-    Raises:
-        OpenQuoteError: after all records, if some have a quote that is never closed.
-    """
-    csv.field_size_limit(LONGEST)
-    source = _UpToFault(stream)
-    text = io.TextIOWrapper(io.BufferedReader(source), "utf-8-sig", "surrogateescape", newline="")
-    records = csv_records(text, delimiter)
-    wanted = column or "1"
-    first = None if wanted.isdecimal() else next(records, None)
-    names = [] if first is None else first.cells or []
-    place = int(wanted) - 1 if wanted.isdecimal() else place_of(wanted, names)
-    line = 1 if first is None else 1 + first.lines
-    quotes = OpenQuotes()
-    ready: list[bytes | None] = []  # at most one; the last record of a broken file is dropped
-    for record in records:
-        yield from ready
-        ready = [] if record.cells == [] else [_cell(record.cells or [], place)]
-        quotes.add([line] if record.is_open else [])
-        line += record.lines
-    if source.is_line_whole or not source.breaks_off:
-        yield from ready
-    source.check()
-    quotes.check()
-
-
-def _cell(cells: list[str], place: int) -> bytes | None:
-    """Return the cell of a row as bytes; None if the row has none there."""
-    return cells[place].encode("utf-8", "surrogateescape") if place < len(cells) else None
-
-
-def read_parquet(
-    stream: Stream, column: str | None, groups: Sequence[int] | None = None
-) -> Iterator[bytes | None]:
-    """Yield a column of text: the named one, or the one that is found by its values and name.
-
-    Args:
-        stream: of a Parquet file.
-        column: its name, if it is wanted; ``a.b`` is the field ``b`` of the column ``a``.
-        groups: the row groups to read; None: all.
-    """
-    with opened_parquet(stream) as table:
-        import pyarrow as pa  # noqa: PLC0415 - optional
-
-        name, path = url_column(table, column)
-        for batch in table.iter_batches(columns=[name], row_groups=groups):
-            yield from field_of(batch, path).cast(pa.large_binary()).to_pylist()
 
 
 @contextmanager
@@ -200,7 +139,7 @@ def _is_text(pa: Any, kind: Any) -> bool:  # noqa: ANN401 - pyarrow ships no typ
     return any(getattr(pa.types, f"is_{name}")(kind) for name in checks)
 
 
-def read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
+def read_warc(stream: Stream) -> Iterator[bytes | None]:
     """Yield the target of each capture, redirects included (ISO 28500)."""
     source = _UpToFault(stream)
     try:
@@ -211,7 +150,7 @@ def read_warc(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
     source.check()
 
 
-def read_sitemap(stream: Stream, _column: str | None) -> Iterator[bytes | None]:
+def read_sitemap(stream: Stream) -> Iterator[bytes | None]:
     """Yield the ``loc`` of each page and sitemap (sitemaps.org)."""
     reader = feeds.FeedReader()
     try:

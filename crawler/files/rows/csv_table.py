@@ -20,6 +20,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 _LF, _QUOTE = ord("\n"), ord('"')
 _MARK = "\0\1\0"
+_UNIT = "\x1f"  # "unit separator"; no text has it
 
 
 class ParquetBatch(NamedTuple):
@@ -66,19 +67,27 @@ class RowBlock(NamedTuple):
 def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iterator[RowBlock]:
     """Yield the rows of a CSV file with the URLs of one column.
 
-    The URLs are those of `canonry.crawler.files.record_formats.read_csv`.
+    They are records of RFC 4180, as `csv_records` reads them; a row may break off at the end of a
+    piece.
 
     Args:
         parts: the content of the file, in pieces of any size.
         column: its name, or its number from 1.
-        delimiter: an ASCII character.
+        delimiter: a character; if it is not ASCII, `_UNIT` stands for it in the rows.
 
     Raises:
         OSError: the file has no such column, or breaks off.
         OpenQuoteError: after all rows, if some have a quote that is never closed.
     """
+    if not delimiter.isascii():
+        parts, delimiter = _with_units(parts, delimiter.encode()), _UNIT
+    for urls, rows in _rows(parts, column or "1", delimiter):
+        yield RowBlock(urls, rows._replace(delimiter=delimiter))
+
+
+def _rows(parts: Iterator[bytes], wanted: str, delimiter: str) -> Iterator[RowBlock]:
+    """Yield rows as `csv_rows` does, given an ASCII delimiter."""
     csv.field_size_limit(LONGEST)
-    wanted = column or "1"
     place = int(wanted) - 1 if wanted.isdecimal() else None
     rest, header, bom = b"", b"", _BOM
     fault: BaseException | None = None
@@ -118,6 +127,17 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
     if fault is not None:
         raise fault
     quotes.check()
+
+
+def _with_units(parts: Iterator[bytes], delimiter: bytes) -> Iterator[bytes]:
+    """Yield pieces with an ASCII character in the place of a delimiter of several bytes."""
+    rest = b""
+    for part in parts:
+        data = rest + part
+        cut = next((n for n in range(len(delimiter) - 1, 0, -1) if data.endswith(delimiter[:n])), 0)
+        whole, rest = data[: len(data) - cut], data[len(data) - cut :]
+        yield whole.replace(delimiter, _UNIT.encode())
+    yield rest
 
 
 class _Plain(NamedTuple):

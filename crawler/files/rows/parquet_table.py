@@ -1,6 +1,6 @@
 """The rows of Parquet with their URLs; rows stay Arrow data, so that no value changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -15,8 +15,27 @@ _WAITING = 1 << 26  # bytes of rows that wait for their row group to be full
 _CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}  # which can be written
 
 
+def parquet_urls(
+    stream: Stream, column: str | None, groups: Sequence[int] | None = None
+) -> Iterator[list[bytes | None] | bytes]:
+    """Yield a column of text of a Parquet file, in parts: as lines, or as a list.
+
+    Args:
+        stream: of the file.
+        column: its name, if it is wanted; ``a.b`` is the field ``b`` of the column ``a``. None: the
+            one that is found by its values and name.
+        groups: the row groups to read; None: all.
+    """
+    with opened_parquet(stream) as table:
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
+        name, path = url_column(table, column)
+        for batch in table.iter_batches(columns=[name], row_groups=groups):
+            yield _joined(pa, field_of(batch, path).cast(pa.large_binary()))
+
+
 def parquet_rows(stream: Stream, column: str | None) -> Iterator[RowBlock]:
-    """Yield the rows of a Parquet file, with the column that `record_formats.read_parquet` takes.
+    """Yield the rows of a Parquet file, with the column that `parquet_urls` takes.
 
     A file without rows yields its columns and one blank URL.
     """
