@@ -22,7 +22,7 @@ from canonry.crawler.settings import load
 from canonry.storage import State, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import DIFFERENT, OWN_WORD, SAME, StoredPair, put_pairs
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.rows import pages as page_rows
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions

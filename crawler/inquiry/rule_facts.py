@@ -18,7 +18,7 @@ from canonry.crawler.learn.standing import Standing, oriented, standing_of
 from canonry.storage.http_status import GONE
 from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.host_urls import held_first, held_near
-from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
+from canonry.storage.learned.rule_rows import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.steering import host_list

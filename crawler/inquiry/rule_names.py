@@ -17,7 +17,7 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.plurals import agreement
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.host_urls import HeldName
-from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
+from canonry.storage.learned.rule_rows import IN_FORCE, TrackedRule
 
 _SOME = 32  # held URLs that rules are applied to in one call, at most
 # The order of lists: rules that act first, candidates last.

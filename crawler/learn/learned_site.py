@@ -29,7 +29,7 @@ from canonry.crawler.learn.text.comparison import (
 )
 from canonry.crawler.learn.text.site_text import SiteText
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
-from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
+from canonry.storage.learned.rule_rows import IN_FORCE, URLPair
 
 _OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # most pairs of a class, and of a rule with few classes
 _HOLDS = 3  # same classes, with none different, from which a rule seems to hold

@@ -1,11 +1,14 @@
-"""Rows of learned rules: the one place where rules are encoded for the store and decoded."""
+"""Rules as a store holds them: the one place where they are encoded and decoded."""
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import astuple
 from sqlalchemy import (
+    Column,
     Connection,
     RowMapping,
     Select,
@@ -17,38 +20,64 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.canon.learned import FAMILIES, Rewrite, to_fields
-from canonry.storage.learned import ledger
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.canon.learned import FAMILIES, Evidence, LearnedRule, Rewrite, RuleState, to_fields
+from canonry.storage.learned.ledger import SAME, UNKNOWN
 from canonry.storage.sql import bulk
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import meta, rules
+from canonry.storage.sql.schema import pairs, rules
 from canonry.storage.sql.stored_json import damaged, stored_json
 
-_COUNTERS = (  # columns that are attributes of a rule, under the same names
-    "state",
-    "agree",
-    "disagree",
-    "confirmed",
-    "tests",
-    "first_seen",
-    "last_seen",
-    "entered_at",
-    "spared",
-)
-_COLUMNS = ("id", "host", "definition", *_COUNTERS)
-_SELECT = select(*(rules.c[name] for name in _COLUMNS))
+SAMPLES = 5  # pairs that a rule shows, for it and against it each
+IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
+URLPair: TypeAlias = tuple[str, str]  # two identities, sorted
+# Columns that are attributes of a rule, under the same names.
+_COUNTERS = [c.name for c in rules.c if c.name not in {"id", "host", "definition"}]
+_is_it = rules.c.id == bindparam("rule")
 # Built once: building a statement takes longer than running it.
-_GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # run per transaction
-_SET_SPARED = Prepared(
-    update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
-)
+_SET_SPARED = Prepared(update(rules).where(_is_it).values(spared=bindparam("number")))
 _ADD_SPARED = Prepared(
-    update(rules)
-    .where(rules.c.id == bindparam("rule"))
-    .values(spared=rules.c.spared + bindparam("number"))
+    update(rules).where(_is_it).values(spared=rules.c.spared + bindparam("number"))
 )
+
+
+@dataclass(slots=True)
+class TrackedRule:
+    """A rule with counts of classes that agree and disagree; times are seconds since 1970."""
+
+    rewrite: Rewrite
+    state: RuleState = "candidate"
+    agree: int = 0
+    disagree: int = 0
+    confirmed: int = 0  # of those that agree, how many by the site's own word
+    tests: int = 0  # URLs that were requested although it could hold them
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    entered_at: float = 0.0
+    spared: int = 0  # approximate number of URLs that it holds; sorts lists
+    samples: list[URLPair] = field(default_factory=list)  # the first few that agree ...
+    against: list[URLPair] = field(default_factory=list)  # ... and that do not
+    id: str = field(init=False)  # the id of its rewrite
+
+    def __post_init__(self) -> None:
+        """Compute the id once."""
+        self.id = self.rewrite.id
+
+    def enter(self, state: RuleState, now: float) -> None:
+        """Enter a state."""
+        self.state, self.entered_at = state, now
+
+    def as_learned(self) -> LearnedRule:
+        """Return the rule as users see it and as rule sets apply it."""
+        evidence = Evidence(
+            agree=self.agree,
+            disagree=self.disagree,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+            samples=tuple(self.samples),
+            against=tuple(self.against),
+        )
+        return LearnedRule(*astuple(self.rewrite), state=self.state, evidence=evidence)
 
 
 def _encode(rule: TrackedRule) -> dict[str, Any]:
@@ -89,27 +118,16 @@ def _decoded_rewrite(rule_id: str, host: str, fields_json: str) -> Rewrite:
     return rewrite
 
 
-def generation(connection: Connection) -> int:
-    """Return a number that changes whenever the set of active rules does."""
-    found = _GENERATION.run(connection, {})
-    return int(found[0][0]) if found else 0
-
-
-def advance(connection: Connection) -> int:
-    """Record that the set of active rules has changed; return its new number."""
-    now = generation(connection) + 1
-    bulk.put(connection, meta, [{"name": "rules", "value": str(now)}])
-    return now
-
-
 def of_hosts(
     connection: Connection, hosts: Collection[str], states: Collection[str]
 ) -> list[TrackedRule]:
     """Return the rules of hosts that are in some states."""
-    found = []
-    for part in chunks(list(hosts)):
-        found += _rules(connection, _SELECT.where(rules.c.host.in_(part)))
-    return [rule for rule in found if rule.state in states]
+    return [rule for rule in _among(connection, rules.c.host, hosts) if rule.state in states]
+
+
+def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
+    """Return the rules with some ids, in all states."""
+    return _among(connection, rules.c.id, ids)
 
 
 def most_useful(
@@ -123,7 +141,7 @@ def most_useful(
         most: how many.
         after: the spared fetches and the id of the last rule of the page before.
     """
-    query = _SELECT.where(rules.c.state == state)
+    query = select(rules).where(rules.c.state == state)
     if after is not None:
         spared, rule_id = after
         same = and_(rules.c.spared == spared, rules.c.id < rule_id)
@@ -145,21 +163,13 @@ def has_any(connection: Connection) -> bool:
 
 def in_states(connection: Connection, states: Collection[str] = ()) -> list[TrackedRule]:
     """Return the rules in some states; all rules if none is named."""
-    query = _SELECT.order_by(rules.c.host, rules.c.id)
+    query = select(rules).order_by(rules.c.host, rules.c.id)
     return _rules(connection, query.where(rules.c.state.in_(states)) if states else query)
-
-
-def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
-    """Return the rules with some ids, in all states."""
-    found = []
-    for part in chunks(list(ids)):
-        found += _rules(connection, _SELECT.where(rules.c.id.in_(part)))
-    return found
 
 
 def with_prefix(connection: Connection, prefix: str) -> list[TrackedRule]:
     """Return the rules whose ids begin with a text."""
-    return _rules(connection, _SELECT.where(rules.c.id.startswith(prefix, autoescape=True)))
+    return _rules(connection, select(rules).where(rules.c.id.startswith(prefix, autoescape=True)))
 
 
 def states_by_host(connection: Connection, states: Collection[str]) -> dict[str, dict[str, str]]:
@@ -171,22 +181,35 @@ def states_by_host(connection: Connection, states: Collection[str]) -> dict[str,
     return found
 
 
+def _among(
+    connection: Connection, column: Column[str], values: Collection[str]
+) -> list[TrackedRule]:
+    """Return the rules with one of some values in a column."""
+    queries = (select(rules).where(column.in_(part)) for part in chunks(list(values)))
+    return [rule for query in queries for rule in _rules(connection, query)]
+
+
 def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
-    """Return the rules that a query finds, with some of their pairs."""
-    tracked_rules = [_decode(row) for row in connection.execute(query).mappings().all()]
-    ids = [rule.id for rule in tracked_rules]
-    same, different = (
-        ledger.samples_of(connection, ids, verdict) for verdict in (ledger.SAME, ledger.DIFFERENT)
-    )
-    for rule in tracked_rules:
-        rule.samples, rule.against = same.get(rule.id, []), different.get(rule.id, [])
-    return tracked_rules
+    """Return the rules that a query finds, with the earliest few of their pairs."""
+    found = {row["id"]: _decode(row) for row in connection.execute(query).mappings().all()}
+    for part in chunks(list(found)):
+        of_rules = (
+            select(pairs.c.rule_id, pairs.c.verdict, pairs.c.first, pairs.c.second)
+            .where(pairs.c.rule_id.in_(part), pairs.c.verdict != UNKNOWN)
+            .order_by(pairs.c.at, pairs.c.first, pairs.c.second)
+        )
+        for rule_id, verdict, first, second in connection.execute(of_rules):
+            rule = found[rule_id]
+            shown = rule.samples if verdict == SAME else rule.against
+            if len(shown) < SAMPLES:
+                shown.append((first, second))
+    return list(found.values())
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
     """Save rules, without their pairs; a known rule keeps its stored ``spared``."""
     rows = [_encode(rule) for rule in given]
-    bulk.put(connection, rules, rows, change={*_COLUMNS} - {"id", "spared"})
+    bulk.put(connection, rules, rows, change={*rules.c.keys()} - {"id", "spared"})
 
 
 def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:

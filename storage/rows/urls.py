@@ -7,15 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from canonry.storage.learned import deferral
-from canonry.storage.learned.classes import (
-    HELD,
-    LEARNED,
-    Placement,
-    RuleSource,
-    place,
-    record_held,
-)
+from canonry.storage.learned.classes import LEARNED, Placement, RuleSource, carry_out, place
 from canonry.storage.records import (
     ALIAS,
     DEEPEST,
@@ -108,8 +100,7 @@ def _insert(
     }
     transitions.count(connection, added)
     if rules is not None:
-        deferral.replace(connection, [(old, url_id) for url_id, old in replaced.items()], HELD)
-        record_held(connection, [*placed.held, *placed.replaced], rules, now)
+        carry_out(connection, placed, rules, now)
     return replaced
 
 

@@ -7,7 +7,7 @@ import msgspec
 from canonry.canon.learned import RuleState, describe
 from canonry.crawler.inquiry.rule_facts import PairFacts
 from canonry.crawler.learn.standing import oriented
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.timestamps import Moment, iso
 
 

@@ -20,7 +20,7 @@ from canonry.storage.timestamps import iso, moment
 if TYPE_CHECKING:
     from canonry.crawler.inquiry.rule_facts import PairFacts
     from canonry.storage.copying import Forecast
-    from canonry.storage.learned.tracked_rule import TrackedRule
+    from canonry.storage.learned.rule_rows import TrackedRule
 
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")

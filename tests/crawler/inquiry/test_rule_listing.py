@@ -11,7 +11,7 @@ from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleSet, RuleS
 from canonry.canon.policies import preset
 from canonry.crawler.inquiry.rule_names import listing
 from canonry.storage import State, Store
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.records import Hop, Page
 
 SLASH = Rewrite("h.example", "trailing-slash", new="slash")

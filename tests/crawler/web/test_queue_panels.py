@@ -13,7 +13,7 @@ from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import host_rows, leases, little_new
 from canonry.storage.rows.little_new import LittleNew

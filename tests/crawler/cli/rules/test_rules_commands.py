@@ -18,7 +18,7 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.storage.facts import recorded_policy
 from canonry.storage.learned import ledger, rule_rows
 from canonry.storage.learned.ledger import StoredPair
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 
 
 def _rule(state: RuleState = "active", host: str = "h.example") -> LearnedRule:
