@@ -30,7 +30,7 @@ from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
 from canonry.storage.records import NOFOLLOW, UNREAD
 from canonry.storage.rows.redirect_chains import chains
-from canonry.storage.steering import excluded_patterns
+from canonry.storage.steering import steered_patterns
 from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
@@ -295,5 +295,5 @@ def _case(question: Question, depth: int, hops: int, rules: Sequence[RuleFacts])
     settings = load(None, {}) if crawl is None else crawl.settings
     seeds = () if crawl is None else crawl.seeds
     ids = [rule.id for rule in rules]
-    excluded = excluded_patterns.holding(question.connection)
+    excluded = steered_patterns.holding(question.connection)
     return remedies.Case(question.url, depth, hops, settings, seeds, ids, excluded)
