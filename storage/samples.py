@@ -28,7 +28,7 @@ class StoreSample(NamedTuple):
     at: float  # seconds since 1970
     fetched: int  # URLs, as all up to "queued"
     redirected: int
-    spared: int  # held, because a learned rule says that they are other names of pages
+    suppressed: int  # held, because a learned rule says that they are other names of pages
     held: int  # for any other reason
     failed: int
     queued: int
@@ -39,7 +39,7 @@ class StoreSample(NamedTuple):
     def known(self) -> int:
         """Return how many URLs were known."""
         answered = self.fetched + self.redirected + self.failed
-        return answered + self.spared + self.held + self.queued
+        return answered + self.suppressed + self.held + self.queued
 
     @property
     def done(self) -> int:
@@ -50,16 +50,16 @@ class StoreSample(NamedTuple):
 def now(connection: Connection, at: float) -> StoreSample:
     """Return what a store holds, by its counts."""
     states = dict.fromkeys((state.name.lower() for state in State), 0)
-    spared = 0
+    suppressed = 0
     for name, reason, count in counts.read(connection, "urls"):
         if name == "held" and reason == LEARNED:
-            spared += count
+            suppressed += count
         else:
             states[name] += count
     merged_links = connection.scalar(select(func.sum(merges.c.count))) or 0
     claims = counts.total_of(connection, CLAIMS)
     return StoreSample(
-        at=at, spared=spared, merged_links=int(merged_links), claims=claims, **states
+        at=at, suppressed=suppressed, merged_links=int(merged_links), claims=claims, **states
     )
 
 

@@ -225,8 +225,8 @@ class Store:
                 tally = pages.Tally()
                 tally.add(self.host_budget.reason, link, count=len(candidates) - len(kept))
                 pages.put_refusals(connection, tally)
-                spared = {candidate.host for candidate in kept}
-                admitted = iter(self.admit_in(connection, kept, now, targets=spared))
+                allowed = {candidate.host for candidate in kept}
+                admitted = iter(self.admit_in(connection, kept, now, targets=allowed))
                 return [
                     _REFUSED if candidate.host in refused else next(admitted)
                     for candidate in candidates

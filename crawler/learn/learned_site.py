@@ -77,7 +77,7 @@ class LearnedSite:
         self.extra = 0  # requests for learning alone
         self.held: list[int] = []  # ids of URLs that rules held before this run ...
         self.began = 0.0  # ... which began then; seconds since 1970
-        self.spared = 0  # URLs that rules held, as further names of a page
+        self.suppressed = 0  # URLs that rules held, as further names of a page
         self.in_doubt: list[int] = []  # ids of URLs that differ by several rules in force
         self._led: dict[str, list[_Led]] = {}  # by the target
         # URLs that answered before their rewritten form did, by that form.

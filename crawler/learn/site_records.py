@@ -52,7 +52,7 @@ def load(
     site.began = since
     if since and any(rule.state in IN_FORCE for rule in rules):
         site.held = host_urls.held(connection, hosts, _MOST_COUNTED)
-        site.spared = len(site.held)
+        site.suppressed = len(site.held)
     past_urls = host_urls.latest(connection, hosts, _URLS) if whole else []
     for past in past_urls:
         _add_url(site, past, canonicalizer, since)
@@ -69,7 +69,7 @@ def load(
         if past.state == State.QUEUED:
             site.pages.waits(canonicalizer.identity(past.url))
     if not whole:
-        site.extra = limits.BASE_REQUESTS  # what it may ask for before it spares, it has
+        site.extra = limits.BASE_REQUESTS  # what it may ask for before it suppresses, it has
     site.pages.unsaved.clear()
     site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]

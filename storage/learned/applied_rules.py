@@ -39,7 +39,7 @@ class AppliedRules(NamedTuple):
     held: list[int]  # ids of URLs that left the queue
     released: list[int]  # of URLs that went back to it
     deferred: list[int]  # of URLs that stayed in it, to be asked later
-    spared: Mapping[str, int]  # how many URLs of the hosts each rule holds now, by rule id
+    suppressed: Mapping[str, int]  # how many URLs of the hosts each rule holds now, by rule id
 
 
 class _KnownURL(NamedTuple):
@@ -148,7 +148,7 @@ def apply_rules(
     restore(connection, before - later)
     deferred = sorted(later - before)
     defer(connection, deferred)
-    return AppliedRules(new, released, deferred, _spared(held, members))
+    return AppliedRules(new, released, deferred, _suppressed(held, members))
 
 
 def hold_fetched(
@@ -310,7 +310,7 @@ def _hold(
     put_edges(connection, [(url_id, *edge) for url_id, edge in sorted(edges.items())], now)
 
 
-def _spared(
+def _suppressed(
     held: Iterable[tuple[_KnownURL, int, Rewritten]],
     members: Mapping[bytes, Sequence[_Member]],
 ) -> Counter[str]:

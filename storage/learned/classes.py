@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, update
 
 from canonry.canon.pipeline import Rewritten
 from canonry.storage.http_status import FIRST_ERROR
-from canonry.storage.learned.rule_rows import add_spared
+from canonry.storage.learned.rule_rows import add_suppressed
 from canonry.storage.records import ALIAS, ORDINARY, Candidate
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import counts, transitions
@@ -59,7 +59,7 @@ class RuleSource(Protocol):
         ...
 
     def choose_as_test(self, rewritten: Rewritten, now: float) -> bool:
-        """Return True if a URL is fetched to check the rules that could spare it."""
+        """Return True if a URL is fetched to check the rules that could suppress it."""
         ...
 
     def is_gone(self, rewritten: Rewritten) -> bool:
@@ -198,11 +198,11 @@ def carry_out(connection: Connection, placed: Placement, rules: RuleSource, now:
     by_other = {
         url_id: rules.rewrite(url) for url_id, url in rows_of(connection, _URLS, list(plain))
     }
-    spared: Counter[str] = Counter()
+    suppressed: Counter[str] = Counter()
     for one in held:
         used = one.rewritten if one.rewritten.rules else by_other.get(one.same_as)
-        spared.update(used.rules if used is not None else ())
-    add_spared(connection, spared)
+        suppressed.update(used.rules if used is not None else ())
+    add_suppressed(connection, suppressed)
 
 
 def put_edges(connection: Connection, edges: Sequence[tuple[int, int, str]], now: float) -> None:

@@ -35,9 +35,9 @@ URLPair: TypeAlias = tuple[str, str]  # two identities, sorted
 _COUNTERS = [c.name for c in rules.c if c.name not in {"id", "host", "definition"}]
 _is_it = rules.c.id == bindparam("rule")
 # Built once: building a statement takes longer than running it.
-_SET_SPARED = Prepared(update(rules).where(_is_it).values(spared=bindparam("number")))
-_ADD_SPARED = Prepared(
-    update(rules).where(_is_it).values(spared=rules.c.spared + bindparam("number"))
+_SET_SUPPRESSED = Prepared(update(rules).where(_is_it).values(suppressed=bindparam("number")))
+_ADD_SUPPRESSED = Prepared(
+    update(rules).where(_is_it).values(suppressed=rules.c.suppressed + bindparam("number"))
 )
 
 
@@ -54,7 +54,7 @@ class TrackedRule:
     first_seen: float = 0.0
     last_seen: float = 0.0
     entered_at: float = 0.0
-    spared: int = 0  # approximate number of URLs that it holds; sorts lists
+    suppressed: int = 0  # approximate number of URLs that it holds; sorts lists
     samples: list[URLPair] = field(default_factory=list)  # the first few that agree ...
     against: list[URLPair] = field(default_factory=list)  # ... and that do not
     id: str = field(init=False)  # the id of its rewrite
@@ -133,20 +133,22 @@ def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
 def most_useful(
     connection: Connection, state: str, most: int, after: tuple[int, str] | None = None
 ) -> list[TrackedRule]:
-    """Return the rules in a state, without samples; those that spare most fetches come first.
+    """Return the rules in a state, without samples; those that suppress most fetches come first.
 
     Args:
         connection: to a store.
         state: of the rules.
         most: how many.
-        after: the spared fetches and the id of the last rule of the page before.
+        after: the suppressed fetches and the id of the last rule of the page before.
     """
     query = select(rules).where(rules.c.state == state)
     if after is not None:
-        spared, rule_id = after
-        same = and_(rules.c.spared == spared, rules.c.id < rule_id)
-        query = query.where(rules.c.spared <= spared, or_(rules.c.spared < spared, same))
-    query = query.order_by(rules.c.spared.desc(), rules.c.id.desc()).limit(most)
+        suppressed, rule_id = after
+        same = and_(rules.c.suppressed == suppressed, rules.c.id < rule_id)
+        query = query.where(
+            rules.c.suppressed <= suppressed, or_(rules.c.suppressed < suppressed, same)
+        )
+    query = query.order_by(rules.c.suppressed.desc(), rules.c.id.desc()).limit(most)
     return [_decode(row) for row in connection.execute(query).mappings()]
 
 
@@ -207,18 +209,18 @@ def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
-    """Save rules, without their pairs; a known rule keeps its stored ``spared``."""
+    """Save rules, without their pairs; a known rule keeps its stored ``suppressed``."""
     rows = [_encode(rule) for rule in given]
-    bulk.put(connection, rules, rows, change={*rules.c.keys()} - {"id", "spared"})
+    bulk.put(connection, rules, rows, change={*rules.c.keys()} - {"id", "suppressed"})
 
 
-def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:
+def set_suppressed(connection: Connection, numbers: Mapping[str, int]) -> None:
     """Set the number of URLs that are not fetched because of rules, by id."""
     rows = [{"rule": rule, "number": number} for rule, number in sorted(numbers.items())]
-    _SET_SPARED.run_many(connection, rows)
+    _SET_SUPPRESSED.run_many(connection, rows)
 
 
-def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:
+def add_suppressed(connection: Connection, counts: Mapping[str, int]) -> None:
     """Add to the number of URLs that were not fetched because of rules, by id."""
     rows = [{"rule": rule, "number": number} for rule, number in counts.items()]
-    _ADD_SPARED.run_many(connection, rows)
+    _ADD_SUPPRESSED.run_many(connection, rows)

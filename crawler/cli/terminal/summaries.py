@@ -122,7 +122,7 @@ def rule(
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}\n")
     counts = (
         f"{counted(rule.agree, 'page')} for it, {rule.disagree:,} against; "
-        f"{counted(rule.spared, 'URL')} held because of it, and not fetched; "
+        f"{counted(rule.suppressed, 'URL')} held because of it, and not fetched; "
         f"{counted(rule.tests, 'URL')} fetched to test it"
     )
     since = "" if (entered := iso(rule.entered_at)) is None else f" since {moment(entered)}"

@@ -77,9 +77,9 @@ def publish(
         partial(choose_as_test, in_force),
     )
     # A rule for subdomains covers more than these hosts, unless it is one of those that changed.
-    spared = {name: n for name, n in applied.spared.items() if not in_force.is_wide(name)}
-    own = {rewrite.id: applied.spared.get(rewrite.id, 0) for rewrite in rewrites}
-    rule_rows.set_spared(connection, spared | own)
+    suppressed = {name: n for name, n in applied.suppressed.items() if not in_force.is_wide(name)}
+    own = {rewrite.id: applied.suppressed.get(rewrite.id, 0) for rewrite in rewrites}
+    rule_rows.set_suppressed(connection, suppressed | own)
     facts.advance(connection, facts.RULES)
     return in_force, applied
 

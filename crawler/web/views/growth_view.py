@@ -22,7 +22,7 @@ SPANS = {  # seconds, by name
 # Of URLs: all that are known, each of which is one of the next six; and of links that were another
 # spelling of a known URL.
 COUNTS = (
-    *("known", "fetched", "redirected", "spared", "held", "failed", "queued"),
+    *("known", "fetched", "redirected", "suppressed", "held", "failed", "queued"),
     "merged_links",
 )
 _POINTS = 150  # in an answer

@@ -76,7 +76,7 @@ samples = Table(
     Column("at", Float, primary_key=True, comment="seconds since 1970, UTC"),
     Column("fetched", BigInteger, nullable=False, comment="URLs in that state then"),
     Column("redirected", BigInteger, nullable=False, comment="the same"),
-    Column("spared", BigInteger, nullable=False, comment="held because of a learned rule"),
+    Column("suppressed", BigInteger, nullable=False, comment="held because of a learned rule"),
     Column("held", BigInteger, nullable=False, comment="held for any other reason"),
     Column("failed", BigInteger, nullable=False, comment="URLs in that state then"),
     Column("queued", BigInteger, nullable=False, comment="the same"),
