@@ -55,6 +55,6 @@ def finish(connection: Connection, *, every: bool) -> int:
         steered_patterns.finish(
             connection, named(row.pattern), INCLUDING if row.excluded == INCLUDING else EXCLUDING
         )
-        for row in steered_patterns.marked(connection)
+        for row in steered_patterns.excluded(connection)
         if every or row.excluded in {EXCLUDING, INCLUDING}
     )

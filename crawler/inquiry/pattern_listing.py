@@ -70,7 +70,7 @@ def patterns_of(
     rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most, least=least)
     return PatternListing(
         patterns=[_answer(row, settings) for row in rows],
-        excluded=[_answer(row, settings) for row in steered_patterns.marked(connection, _MOST)],
+        excluded=[_answer(row, settings) for row in steered_patterns.excluded(connection, _MOST)],
         has_more=has_more,
         left_out=0 if has_more else steered_patterns.number_below(connection, least),
     )

@@ -1,7 +1,8 @@
 """Blocked hosts: they get no requests, and their queued URLs are held until they are unblocked.
 
-The mark on the host decides: from then on no crawl leases it, and its new URLs are held. Holding
-the queued URLs takes several steps. If they are interrupted, a later crawl or command goes on.
+The column ``blocked`` of the host decides: from then on no crawl leases it, and its new URLs are
+held. Holding the queued URLs takes several steps. If they are interrupted, a later crawl or command
+goes on.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +23,7 @@ from canonry.storage.steering.short_steps import (
     queued_on,
 )
 
-_BY_WALL = 2  # in the column of the mark
+_BY_WALL = 2  # in that column
 _HELD = (State.HELD, HOST_BLOCKED)
 _REFUSAL = Refusal("held", HOST_BLOCKED)
 _IS_BLOCKED = text("blocked > 0")
@@ -42,7 +43,7 @@ def block(store: ShortSteps, name: str) -> int:
     """
     with store.step() as connection:
         host_id = host_id_of(connection, name)
-        _mark(connection, host_id, blocked=1)
+        _set_blocked(connection, host_id, blocked=1)
     return store.change(queued_on(host_id), _hold)
 
 
@@ -54,7 +55,7 @@ def unblock(store: ShortSteps, name: str) -> int:
     """
     with store.step() as connection:
         host_id = host_id_of(connection, name)
-        _mark(connection, host_id, blocked=0)
+        _set_blocked(connection, host_id, blocked=0)
     return store.change(*release_of(_REFUSAL, urls.c.host_id == host_id))
 
 
@@ -66,7 +67,7 @@ def block_for_now(connection: Connection, names: Collection[str]) -> None:
         names: of hosts that the store knows.
     """
     for name in names:
-        _mark(connection, host_id_of(connection, name), blocked=_BY_WALL)
+        _set_blocked(connection, host_id_of(connection, name), blocked=_BY_WALL)
     facts.advance(connection, facts.QUEUE)
 
 
@@ -75,7 +76,7 @@ def unblock_those_for_now(connection: Connection) -> int:
     found = connection.scalars(select(hosts.c.id).where(_IS_BLOCKED, hosts.c.blocked == _BY_WALL))
     released = 0
     for host_id in found.all():
-        _mark(connection, host_id, blocked=0)
+        _set_blocked(connection, host_id, blocked=0)
         to_release = release_of(_REFUSAL, urls.c.host_id == host_id)
         released += change_at_once(connection, *to_release)
     return released
@@ -102,8 +103,8 @@ def unfinished(connection: Connection) -> list[int]:
     return [host_id for host_id, pending in found if pending]
 
 
-def _mark(connection: Connection, host_id: int, *, blocked: int) -> None:
-    """Mark a host; a crawl that has leased it loses it."""
+def _set_blocked(connection: Connection, host_id: int, *, blocked: int) -> None:
+    """Write whether a host is blocked; a crawl that has leased it loses it."""
     lost = {"lease_owner": None, "lease_until": 0.0} if blocked else {}
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(blocked=blocked, **lost))
 

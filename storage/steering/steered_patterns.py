@@ -1,7 +1,7 @@
 """Patterns of URLs: how many were queued, which people exclude, which bring pages twice.
 
-All URLs with an excluded pattern are held, both queued and new ones. The mark on the pattern's
-budget decides about new URLs at once. Holding the queued URLs takes several steps; the mark says
+All URLs with an excluded pattern are held, both queued and new ones. The state of the pattern's
+budget decides about new URLs at once. Holding the queued URLs takes several steps; the state says
 when all are held, so that interrupted steps are finished later.
 """
 
@@ -24,7 +24,7 @@ LOOKED_AT = 5_000  # patterns of few URLs; queued URLs, for a preview
 _HELD = (State.HELD, PATTERN_EXCLUDED)
 _IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
 _IS_SMALL = text(f"count < {LARGE}")
-_IS_MARKED = text("excluded > 0")
+_IS_EXCLUDED = text("excluded > 0")
 _COLUMNS = (budgets.c.pattern, budgets.c.count, budgets.c.excluded)
 _NEWEST = """
 SELECT urls.url, EXISTS (
@@ -116,9 +116,9 @@ def pattern_with(connection: Connection, key: bytes) -> PatternRow | None:
     return next(iter(_rows(connection, select(*_COLUMNS).where(budgets.c.key == key))), None)
 
 
-def marked(connection: Connection, most: int | None = None) -> list[PatternRow]:
+def excluded(connection: Connection, most: int | None = None) -> list[PatternRow]:
     """Return the patterns that people have excluded, or are including again."""
-    query = select(*_COLUMNS).where(_IS_MARKED).order_by(budgets.c.key)
+    query = select(*_COLUMNS).where(_IS_EXCLUDED).order_by(budgets.c.key)
     return _rows(connection, query.limit(most))
 
 
@@ -128,7 +128,7 @@ def _rows(connection: Connection, query: Select[Any]) -> list[PatternRow]:
 
 def holding(connection: Connection) -> set[str]:
     """Return the patterns that hold URLs now."""
-    return {row.pattern for row in marked(connection) if row.excluded in EXCLUDED}
+    return {row.pattern for row in excluded(connection) if row.excluded in EXCLUDED}
 
 
 def newest_pages(connection: Connection, most: int) -> Iterator[NewestPage]:
@@ -169,26 +169,26 @@ def include(store: ShortSteps, pattern: URLPattern) -> int:
     return _change(store, pattern, INCLUDING)
 
 
-def _change(store: ShortSteps, pattern: URLPattern, mark: int) -> int:
-    """Set a mark, and hold or release its URLs in steps; return how many."""
+def _change(store: ShortSteps, pattern: URLPattern, state: int) -> int:
+    """Set a state, and hold or release its URLs in steps; return how many."""
     with store.step() as connection:
-        _mark(connection, pattern, mark)
-    changed = store.change(*_change_of(pattern, mark))
+        _set_state(connection, pattern, state)
+    changed = store.change(*_change_of(pattern, state))
     with store.step() as connection:
-        _end(connection, pattern, mark)
+        _end(connection, pattern, state)
     return changed
 
 
-def finish(connection: Connection, pattern: URLPattern, mark: int) -> int:
-    """Set a mark, and hold or release its URLs in one transaction; return how many."""
-    _mark(connection, pattern, mark)
-    changed = change_at_once(connection, *_change_of(pattern, mark))
-    _end(connection, pattern, mark)
+def finish(connection: Connection, pattern: URLPattern, state: int) -> int:
+    """Set a state, and hold or release its URLs in one transaction; return how many."""
+    _set_state(connection, pattern, state)
+    changed = change_at_once(connection, *_change_of(pattern, state))
+    _end(connection, pattern, state)
     return changed
 
 
-def _change_of(pattern: URLPattern, mark: int) -> tuple[Select[Any], Step]:
-    """Return which URLs may have a pattern that was marked, and the step that changes them."""
+def _change_of(pattern: URLPattern, state: int) -> tuple[Select[Any], Step]:
+    """Return which URLs may have a pattern in a new state, and the step that changes them."""
 
     def hold(connection: Connection, url_ids: Sequence[int]) -> int | None:
         if pattern.text not in holding(connection):
@@ -198,10 +198,10 @@ def _change_of(pattern: URLPattern, mark: int) -> tuple[Select[Any], Step]:
         return len(transitions.move_ids(connection, wanted, _HELD, QUEUED))
 
     def keeps(connection: Connection) -> Callable[[str], bool]:
-        excluded = holding(connection)
-        return lambda url: not pattern.has(url) or not excluded.isdisjoint(pattern.of(url))
+        others = holding(connection)
+        return lambda url: not pattern.has(url) or not others.isdisjoint(pattern.of(url))
 
-    if mark == EXCLUDING:
+    if state == EXCLUDING:
         has_part = urls.c.url.contains(pattern.part, autoescape=True)
         return queued_on(_id_of(pattern.host)).where(has_part), hold
     on_host = urls.c.host_id == _id_of(pattern.host)
@@ -212,14 +212,14 @@ def _id_of(host: str) -> ColumnElement[int]:
     return select(hosts.c.id).where(hosts.c.name == host).scalar_subquery()
 
 
-def _mark(connection: Connection, pattern: URLPattern, mark: int) -> None:
-    """Mark a pattern; one that was never counted gets a row."""
-    row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": mark}
+def _set_state(connection: Connection, pattern: URLPattern, state: int) -> None:
+    """Set the state of a pattern; one that was never counted gets a row."""
+    row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": state}
     put(connection, budgets, [row], change=("excluded",))
 
 
-def _end(connection: Connection, pattern: URLPattern, mark: int) -> None:
-    """Note that all URLs of a mark are held or released, unless it was changed meanwhile."""
-    here = (budgets.c.key == pattern.key, budgets.c.excluded == mark)
-    after = ALL_HELD if mark == EXCLUDING else 0
+def _end(connection: Connection, pattern: URLPattern, state: int) -> None:
+    """Note that all URLs of a state are held or released, unless it was changed meanwhile."""
+    here = (budgets.c.key == pattern.key, budgets.c.excluded == state)
+    after = ALL_HELD if state == EXCLUDING else 0
     connection.execute(update(budgets).where(*here).values(excluded=after))

@@ -137,7 +137,7 @@ def test_an_excluded_pattern_holds_what_is_queued_and_what_comes(
         assert steered_patterns.include(opened, pattern) == 13
     assert set(states(store).values()) == {"queued"}
     with store.transaction() as connection:
-        assert steered_patterns.marked(connection) == []
+        assert steered_patterns.excluded(connection) == []
 
 
 def test_a_query_is_excluded_by_its_parameters_or_whole(store: Store, tmp_path: Path) -> None:
