@@ -99,7 +99,7 @@ class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
     why: str  # one sentence
     cites: str  # a section of a specification, or a decision page
     rung: str  # of the ladder of comparison
-    lossless: bool  # False: it is a guess
+    lossless: bool  # False: it is a heuristic
 
 
 class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
