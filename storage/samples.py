@@ -32,7 +32,7 @@ class StoreSample(NamedTuple):
     held: int  # for any other reason
     failed: int
     queued: int
-    merged_links: int  # links that were another spelling of a known URL
+    merged_links: int  # links to known URLs with another raw URL
     claims: int  # of keys
 
     @property

@@ -53,7 +53,7 @@ def ask(
 
     Args:
         connection: to a store.
-        text: the URL, in any spelling.
+        text: the URL, however it is written.
         now: seconds since 1970.
         policy: the store's policy, as a preset's name or a TOML file; None: as its crawl named it.
         members: how many URLs of the same resource are looked for.
@@ -132,7 +132,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
     merged_by = None
     if stored_url.url != question.canonical.url:
         merged_by = merging_rules(
-            question.canonicalizer, question.canonical.url, stored_url.spelling or stored_url.url
+            question.canonicalizer, question.canonical.url, stored_url.raw_url or stored_url.url
         )
     representative = Equivalences(connection).representative(stored_url.url_id, awaited=True)
     rules = (

@@ -152,7 +152,7 @@ url_rows = Table(
         info=SMALLEST,
     ),
     Column("reason", Words, comment="reason why it is held or failed, or waits"),
-    Column("spelling", Words, comment="as written in the document, if different"),
+    Column("raw_url", Words, comment="as written in the document, if different"),
     Column(
         "suffix",
         Text,

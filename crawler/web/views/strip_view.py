@@ -41,7 +41,7 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     held: int
     error_pages: int  # pages with a status from 400 on
     suppressed: int  # of the held ones, those that are so because of a learned rule
-    merged_links: int  # links that were another spelling of a known URL
+    merged_links: int  # links to known URLs with another raw URL
     left: SecondsLeft | None
 
 
