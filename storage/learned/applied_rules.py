@@ -55,11 +55,6 @@ class _KnownURL(NamedTuple):
     url: str
 
     @property
-    def is_held(self) -> bool:
-        """Return True if rules hold it."""
-        return self.state == _HELD and self.reason == LEARNED
-
-    @property
     def may_wait(self) -> bool:
         """Return True if it may be deferred: queued, no seed, and not promoted."""
         is_ordinary = self.priority in {ORDINARY, ALIAS}
@@ -279,7 +274,7 @@ def _best(group: Iterable[_Member]) -> _Member | None:
     candidates = [
         one
         for one in group
-        if one[0].state in _BETTER and (one[0].state != _HELD or one[0].is_held)
+        if one[0].state in _BETTER and (one[0].state != _HELD or one[0].reason == LEARNED)
     ]
     return candidates[0] if len(candidates) == 1 else min(candidates, key=_rank, default=None)
 

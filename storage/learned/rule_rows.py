@@ -82,9 +82,8 @@ class TrackedRule:
 
 def _encode(rule: TrackedRule) -> dict[str, Any]:
     """Return a rule as the row that holds it."""
-    row = {name: getattr(rule, name) for name in _COUNTERS}
-    row |= {"id": rule.id, "host": rule.rewrite.host}
-    return row | {"definition": _definition(rule.rewrite)}
+    own = {"id": rule.id, "host": rule.rewrite.host, "definition": _definition(rule.rewrite)}
+    return own | {name: getattr(rule, name) for name in _COUNTERS}
 
 
 @lru_cache(maxsize=4096)  # a rule is saved with each answer that says something about it
@@ -96,26 +95,20 @@ def _definition(rewrite: Rewrite) -> str:
 
 
 def _decode(row: RowMapping) -> TrackedRule:
-    """Return the rule that a row holds, without samples."""
-    rewrite = _decoded_rewrite(row["id"], row["host"], row["definition"])
-    return TrackedRule(rewrite, **{name: row[name] for name in _COUNTERS})
-
-
-def _decoded_rewrite(rule_id: str, host: str, fields_json: str) -> Rewrite:
-    """Return the rewrite of a stored rule.
+    """Return the rule that a row holds, without samples.
 
     Raises:
         StoreError: if it is not a valid one.
     """
+    rule_id = row["id"]
+    fields = {"host": row["host"], **stored_json(row["definition"], "rules", rule_id)}
     try:
-        rewrite = msgspec.convert(
-            {"host": host, **stored_json(fields_json, "rules", rule_id)}, Rewrite
-        )
+        rewrite = msgspec.convert(fields, Rewrite)
     except msgspec.ValidationError as error:
         raise damaged("rules", rule_id, error) from None
     if rewrite.family not in FAMILIES:
         raise damaged("rules", rule_id, f"there is no family {rewrite.family!r}")
-    return rewrite
+    return TrackedRule(rewrite, **{name: row[name] for name in _COUNTERS})
 
 
 def of_hosts(

@@ -4,7 +4,6 @@ import time
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, Select, select
@@ -45,12 +44,7 @@ class ShortSteps:
         """Return the store."""
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Close the database."""
         self._engine.dispose()
 
