@@ -28,7 +28,7 @@ from canonry.storage.sql.url_suffixes import suffixes_of
 
 _GROUP = 100
 _BOUND = {"id": "?", "suffix": "?", "host_id": "?", "depth": "1", "found_at": "?"}
-_NULL = ("spelling", "reason", "source_id")
+_NULL = ("raw_url", "reason", "source_id")
 _MILLION = 1_000_000
 _Work = Callable[[Connection], object]
 

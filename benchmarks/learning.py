@@ -1,4 +1,4 @@
-"""How many learned rules are right, how much do they spare, and what does learning cost?"""
+"""How many learned rules are right, how much do they suppress, and what does learning cost?"""
 
 import argparse
 import gzip

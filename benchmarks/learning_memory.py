@@ -27,9 +27,9 @@ from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.learn.text.text_blocks import blocks_of
-from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State, Store
+from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State, Store, facts
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 
 _MAKE = canonry.Canonicalizer("web")
 _WORDS = [f"{a}{b}{c}" for a in "bdklmnrst" for b in "aeiou" for c in ("n", "r", "st", "l")]
@@ -133,7 +133,7 @@ def crowded(rules: int, more: int) -> dict[str, float]:
             tracked = [TrackedRule(said, state="active", agree=20, moved=20) for said in old]
             rule_rows.put(connection, tracked)
             for _rule in old:  # as if they had been learned one by one
-                rule_rows.advance(connection)
+                facts.advance(connection, facts.RULES)
         for each in (one, other):
             each.record([("http://h.example/", b"first")])  # all rules are loaded
         before = one.session.seconds, other.session.seconds

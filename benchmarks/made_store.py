@@ -22,7 +22,7 @@ from canonry.crawler.settings import load
 from canonry.storage import State, Store
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import DIFFERENT, OWN_WORD, SAME, StoredPair, put_pairs
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.rows import pages as page_rows
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, schema, transitions
@@ -238,13 +238,13 @@ def _put_aliases(
 ) -> None:
     """Write where redirects lead, which URLs rules hold, and some canonical links."""
     made, changes = [], Counter[counts.Counted]()
-    spared: Counter[str] = Counter()
+    suppressed: Counter[str] = Counter()
     for before, row in pairwise(rows):
         if row[4] == State.REDIRECTED:
             kind, status = "redirect", (301, 302, 308)[row[0] % 3]
         elif row[5] == "learned":
             kind, status = "rule", 0
-            spared[rules[row[0] % len(rules)].id] += 1
+            suppressed[rules[row[0] % len(rules)].id] += 1
         elif row[4] == State.FETCHED and row[0] % 19 == 0:
             kind, status = "canonical", 200
         else:
@@ -254,7 +254,7 @@ def _put_aliases(
     names = ("from_id", "to_id", "kind", "status", "target_url", "first_seen", "last_seen", "count")
     insert_rows(connection, schema.aliases, names, made)
     counts.add(connection, changes)
-    rule_rows.add_spared(connection, spared)
+    rule_rows.add_suppressed(connection, suppressed)
 
 
 def _put_rules(connection: Connection) -> list[TrackedRule]:

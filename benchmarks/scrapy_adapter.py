@@ -128,7 +128,7 @@ def compared(seed: str, rounds: int) -> dict[str, Any]:
 
 
 def site(pages: int, rounds: int) -> dict[str, Any]:
-    """Compare both on a site of generated pages, all of one spelling: nothing is spared."""
+    """Compare both on a site of generated pages, all of one spelling: nothing is suppressed."""
     with served(lambda: {f"/p/{n}.html": page(n, pages) for n in range(pages)}) as place:
         found = compared(f"http://{place}/p/0.html", rounds)
     # The seed is linked: Scrapy asks for it again.

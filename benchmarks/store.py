@@ -29,7 +29,7 @@ from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.url_suffixes import suffix_of
 
 COLUMNS = (
-    *("id", "suffix", "spelling", "host_id", "state", "reason", "depth", "hops"),
+    *("id", "suffix", "raw_url", "host_id", "state", "reason", "depth", "hops"),
     *("source_id", "priority", "attempts", "due", "found_at"),
 )
 BATCH = 100_000  # as in bulk work; a busy crawl has thousands waiting

@@ -74,7 +74,7 @@ def same(
         a: one URL.
         b: the other.
         base: of both, where they are relative.
-        policy: with its guesses; `equivalent` compares by what the specifications guarantee.
+        policy: with its heuristics; `equivalent` compares by what the specifications guarantee.
 
     Raises:
         InvalidURL: one of them has no canonical form.
@@ -138,8 +138,8 @@ def equivalent(
         b: the other.
         rung: a `Rung`, or its name as `Trace` shows it: ``"string"`` (6.2.1), ``"repair"``,
             ``"syntax"`` (6.2.2), ``"scheme"`` (6.2.3), ``"practice"`` or ``"protocol"`` (6.2.4).
-            ``"practice"`` also makes the guesses of the policy ``web``, as `same` does. The last
-            one needs knowledge from redirects; this function has none, so it answers as for
+            ``"practice"`` also applies the heuristics of the policy ``web``, as `same` does. The
+            last one needs knowledge from redirects; this function has none, so it answers as for
             ``"scheme"``.
         dialect: ``"rfc2396bis-01"`` climbs the ladder of the draft of 2003: fewer escapes are
             decoded, and ``..`` segments that lead above the root stay.

@@ -16,7 +16,7 @@ from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.run.job.lease_owners import has_ended, is_alive_here
-from canonry.storage import StoreError
+from canonry.storage import StoreError, facts
 from canonry.storage.copying import (
     Changed,
     Forecast,
@@ -26,7 +26,7 @@ from canonry.storage.copying import (
     forecast,
 )
 from canonry.storage.facts import check_unserved, read_facts
-from canonry.storage.learned import applied_rules, rule_rows
+from canonry.storage.learned import applied_rules
 from canonry.storage.learned.classes import LEARNED, release
 from canonry.storage.reading import report
 from canonry.storage.sql.schema import State, aliases, hosts, jobs, urls
@@ -122,7 +122,7 @@ def _apply_rules(make: Canonicalizer, connection: Connection) -> None:
             done |= names
     for url_ids in _held_by_nothing(connection):
         release(connection, url_ids)
-    rule_rows.advance(connection)
+    facts.advance(connection, facts.RULES)
 
 
 def _held_by_nothing(connection: Connection) -> Iterator[list[int]]:

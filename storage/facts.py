@@ -3,16 +3,17 @@
 import time
 import uuid
 
-from sqlalchemy import Connection, delete, insert, inspect, select
+from sqlalchemy import Connection, bindparam, delete, insert, inspect, select
 
 from canonry.canon.policies import released, versioned_name
 from canonry.storage.sql.bulk import put
-from canonry.storage.sql.database_faults import explaining
-from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.database_faults import opened
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import VERSION, meta, metadata
 from canonry.storage.sql.store_errors import StoreError, StoreURLError
 
+RULES, QUEUE = "rules", "queue"  # names of rows in meta that count changes of these
+_FACT = Prepared(select(meta.c.value).where(meta.c.name == bindparam("name")))
 _IDENTITY = Prepared(select(meta.c.name, meta.c.value).where(meta.c.name.in_(("policy", "id"))))
 COPYING = "copying"  # the name of the row in meta of a store that does not have everything yet
 _NAMES = frozenset({"schema", "policy", "fingerprint", "id"})
@@ -95,7 +96,23 @@ def put_fact(connection: Connection, name: str, value: str) -> None:
 
 def fact(connection: Connection, name: str) -> str | None:
     """Return a fact; None if it was never written, or was deleted."""
-    return connection.scalar(select(meta.c.value).where(meta.c.name == name))
+    found = _FACT.run(connection, {"name": name})
+    return found[0][0] if found else None
+
+
+def generation(connection: Connection, of: str) -> int:
+    """Return a number that grows with each change of the active rules, or by people of the queue.
+
+    Args:
+        connection: to a store.
+        of: `RULES` or `QUEUE`.
+    """
+    return int(fact(connection, of) or 0)
+
+
+def advance(connection: Connection, of: str) -> None:
+    """Record a change of the rules or the queue, in the transaction that changes them."""
+    put_fact(connection, of, str(generation(connection, of) + 1))
 
 
 def drop_fact(connection: Connection, name: str) -> None:
@@ -132,18 +149,12 @@ def recorded_policy(url: str) -> str | None:
         StoreURLError: for a text that names no store.
     """
     try:
-        engine = open_engine(url, read_only=True)
+        with opened(url) as engine, engine.begin() as connection:
+            return read_facts(connection)["policy"]
     except StoreURLError:
         raise
     except StoreError:
         return None
-    try:
-        with explaining(engine), engine.begin() as connection:
-            return read_facts(connection)["policy"]
-    except StoreError:
-        return None
-    finally:
-        engine.dispose()
 
 
 def check_schema(facts: dict[str, str]) -> None:

@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
     """A URL to admit, from a link, a seed or a redirect."""
 
     url: str  # what to request
-    spelling: str  # as written in the document, made absolute
+    raw_url: str  # as written in the document, made absolute
     key: bytes  # of its identity
     host: str
     depth: int
@@ -136,7 +136,7 @@ class Outcome(NamedTuple):
     # False if no request was sent: the answer was known from another URL's.
     was_requested: bool = True
     # How many further links lead to URLs that the store is known to have, by the rules that merge
-    # a link's spelling with its URL's first one; "" if both are equal.
+    # a link's raw URL with its URL's first one; "" if both are equal.
     known: Mapping[str, int] = NO_LINKS
     earlier: EarlierLinks = EarlierLinks()  # further ones, with rows of their own already
     blocks: bytes | None = None  # of text, of a page that answered 200; None: it is no text

@@ -3,22 +3,19 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from canonry.storage.learned.classes import LEARNED
 from canonry.storage.seen.seen_set import SeenSet
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import put
+from canonry.storage.sql.bulk import change_rows, put
 from canonry.storage.sql.schema import State
 from canonry.storage.sql.tables.figure_tables import merges, samples
 
 _WRITES = 100  # samples between two thinnings of old ones
-_REMOVE = delete(samples).where(samples.c.at == bindparam("time"))
 CLAIMS = counts.Counted("seen", "claims")  # keys that were claimed, ever
 PASSED = counts.Counted("seen", "passed")  # new keys of which the filter said "surely not known"
 WRONG = counts.Counted("seen", "wrong")  # new keys of which it said "perhaps known"
-
-
 FILTER_BITS = counts.Counted("seen", "bits")  # of the filter, as of the last sample
 FILTER_KEYS = counts.Counted("seen", "keys")  # in it
 FINEST = 1.0  # seconds between two samples
@@ -31,18 +28,18 @@ class StoreSample(NamedTuple):
     at: float  # seconds since 1970
     fetched: int  # URLs, as all up to "queued"
     redirected: int
-    spared: int  # held, because a learned rule says that they are other names of pages
+    suppressed: int  # held, because a learned rule says that they are other names of pages
     held: int  # for any other reason
     failed: int
     queued: int
-    merged_links: int  # links that were another spelling of a known URL
+    merged_links: int  # links to known URLs with another raw URL
     claims: int  # of keys
 
     @property
     def known(self) -> int:
         """Return how many URLs were known."""
         answered = self.fetched + self.redirected + self.failed
-        return answered + self.spared + self.held + self.queued
+        return answered + self.suppressed + self.held + self.queued
 
     @property
     def done(self) -> int:
@@ -53,16 +50,16 @@ class StoreSample(NamedTuple):
 def now(connection: Connection, at: float) -> StoreSample:
     """Return what a store holds, by its counts."""
     states = dict.fromkeys((state.name.lower() for state in State), 0)
-    spared = 0
+    suppressed = 0
     for name, reason, count in counts.read(connection, "urls"):
         if name == "held" and reason == LEARNED:
-            spared += count
+            suppressed += count
         else:
             states[name] += count
     merged_links = connection.scalar(select(func.sum(merges.c.count))) or 0
     claims = counts.total_of(connection, CLAIMS)
     return StoreSample(
-        at=at, spared=spared, merged_links=int(merged_links), claims=claims, **states
+        at=at, suppressed=suppressed, merged_links=int(merged_links), claims=claims, **states
     )
 
 
@@ -71,24 +68,20 @@ def between(connection: Connection, start: float, end: float) -> list[StoreSampl
     at = samples.c.at
     first = select(func.max(at)).where(at < start).scalar_subquery()
     found = select(samples).where(at >= func.coalesce(first, start), at <= end).order_by(at)
-    return [_sample(row) for row in connection.execute(found).mappings()]
+    return [StoreSample(**row) for row in connection.execute(found).mappings()]
 
 
 def latest(connection: Connection, before: float) -> StoreSample | None:
     """Return the last sample before a time; None if there is none."""
     query = select(samples).where(samples.c.at <= before).order_by(samples.c.at.desc()).limit(1)
     row = connection.execute(query).mappings().first()
-    return None if row is None else _sample(row)
+    return None if row is None else StoreSample(**row)
 
 
 def first_at(connection: Connection) -> float | None:
     """Return the time of the first sample; None if there is none."""
     found: float | None = connection.scalar(select(func.min(samples.c.at)))
     return found
-
-
-def _sample(row: RowMapping) -> StoreSample:
-    return StoreSample(**row)
 
 
 class StoreSampler:
@@ -124,7 +117,8 @@ class StoreSampler:
         put(connection, samples, [now(connection, at)._asdict()])
         self._writes += 1
         if self._writes % _WRITES == 0:
-            _remove(connection, superfluous(_times(connection), at))
+            times = connection.scalars(select(samples.c.at).order_by(samples.c.at))
+            change_rows(connection, "DELETE FROM samples WHERE at", superfluous(times, at))
 
 
 def _count_claims(connection: Connection, seen: SeenSet) -> None:
@@ -136,16 +130,6 @@ def _count_claims(connection: Connection, seen: SeenSet) -> None:
         changes[gauge] = value - counts.total_of(connection, gauge)
     counts.add(connection, changes)
     tally.clear()
-
-
-def _times(connection: Connection) -> list[float]:
-    return [at for (at,) in connection.execute(select(samples.c.at).order_by(samples.c.at))]
-
-
-def _remove(connection: Connection, times: Iterable[float]) -> None:
-    rows = [{"time": at} for at in times]
-    if rows:
-        connection.execute(_REMOVE, rows)
 
 
 def superfluous(times: Iterable[float], now: float) -> list[float]:

@@ -44,7 +44,7 @@ def _silent(_message: str) -> None:
     """Notify nobody."""
 
 
-def _unnamed(_spelling: str, _same_as: str) -> str:
+def _unnamed(_raw_url: str, _same_as: str) -> str:
     """Name no rules: merges are not counted."""
     return ""
 
@@ -71,7 +71,7 @@ class Store:
             url: a SQLAlchemy URL.
             policy: ``name/version`` of the policy that makes the keys.
             fingerprint: of the policy's content.
-            merging_rules: names the rules that merge two spellings; merges are counted by them.
+            merging_rules: names the rules that merge two raw URLs; merges are counted by them.
             notify: receives sentences for people, about work that takes time.
 
         Raises:
@@ -225,8 +225,8 @@ class Store:
                 tally = pages.Tally()
                 tally.add(self.host_budget.reason, link, count=len(candidates) - len(kept))
                 pages.put_refusals(connection, tally)
-                spared = {candidate.host for candidate in kept}
-                admitted = iter(self.admit_in(connection, kept, now, targets=spared))
+                allowed = {candidate.host for candidate in kept}
+                admitted = iter(self.admit_in(connection, kept, now, targets=allowed))
                 return [
                     _REFUSED if candidate.host in refused else next(admitted)
                     for candidate in candidates
@@ -304,11 +304,11 @@ class Store:
         """Return the rules that merge links, for those links that were admitted last.
 
         Returns:
-            By spelling, the rules that merge it with the first spelling of its URL; "" where the
+            By raw URL, the rules that merge it with the first raw URL of its URL; "" where the
             two are equal. Once the transaction is committed, such links are known:
             `Outcome.known` may count them.
         """
-        return self._merges.names(link.spelling for link in links)
+        return self._merges.names(link.raw_url for link in links)
 
     def _count_known(self, connection: Connection, outcomes: Sequence[Outcome]) -> None:
         """Count the links to URLs that the store was known to have."""

@@ -4,7 +4,7 @@ from canonry.canon.learned.actions import SESSION_SEGMENT, names_of
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE, INDEX_INITIALS
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
-from canonry.canon.learned.marks import names_before, names_in
+from canonry.canon.learned.prefilters import names_before, names_in
 from canonry.canon.learned.rewrite import (
     Rewrite,
     is_host_name,

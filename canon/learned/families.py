@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.canon.learned import actions, family_fields, marks
+from canonry.canon.learned import actions, family_fields, prefilters
 from canonry.canon.learned.rewrite import Rewrite, site_of
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax.parts import Parts
@@ -23,8 +23,8 @@ class Family(Rule):
     Attributes:
         apply: rewrites a URL that the rewrite covers. Total; returns the same object if it changes
             nothing.
-        mark: returns a test of a URL's text. A URL that fails it is not changed and need not be
-            split; one that passes may still not be changed.
+        prefilter: returns a test of a URL's text. A URL that fails it is not changed and need not
+            be split; one that passes may still not be changed.
         check: returns what is wrong with the fields of a rewrite, or None.
         describe: says for people what a rewrite does.
         example: the fields with which ``before`` becomes ``after`` on ``example.com``.
@@ -39,7 +39,7 @@ class Family(Rule):
     """
 
     apply: Callable[[Parts, Rewrite], Parts]
-    mark: Callable[[Rewrite], marks.Mark]
+    prefilter: Callable[[Rewrite], prefilters.Prefilter]
     check: Callable[[Rewrite], str | None]
     describe: Callable[[Rewrite], str]
     example: Mapping[str, Any] = field(default_factory=dict)
@@ -116,7 +116,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="https://example.com/a",
         apply=actions.upgrade_scheme,
-        mark=marks.http,
+        prefilter=prefilters.http,
         check=family_fields.takes_none,
         describe=lambda _: "http is https",
         named=True,
@@ -130,7 +130,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a/b",
         example={"old": "sid"},
         apply=actions.drop_path_parameter,
-        mark=marks.old,
+        prefilter=prefilters.old,
         check=family_fields.takes_path_parameter,
         describe=lambda rewrite: f"path parameter {rewrite.old} selects nothing",
         by_query=True,
@@ -141,7 +141,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/(S(x1y2z3))/a",
         after="http://example.com/a",
         apply=actions.drop_session_segment,
-        mark=marks.session_segment,
+        prefilter=prefilters.session_segment,
         check=family_fields.takes_none,
         describe=lambda _: "a session's segment, such as (S(x1y2z3)), selects nothing",
         by_query=True,
@@ -152,7 +152,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a//b",
         after="http://example.com/a/b",
         apply=actions.fold_slashes,
-        mark=marks.slashes,
+        prefilter=prefilters.slashes,
         check=family_fields.takes_none,
         describe=lambda _: "several slashes are one",
     ),
@@ -163,7 +163,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/new/a",
         example={"old": "/old/", "new": "/new/"},
         apply=actions.move_prefix,
-        mark=marks.prefix,
+        prefilter=prefilters.prefix,
         check=family_fields.takes_prefixes,
         describe=lambda rewrite: f"{rewrite.old} is {rewrite.new}",
         can_chain=True,
@@ -176,7 +176,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a/",
         example={"old": "home.php"},
         apply=actions.drop_index_file,
-        mark=marks.old,
+        prefilter=prefilters.old,
         check=family_fields.takes_index_file,
         describe=lambda rewrite: f"{rewrite.old} is its directory",
         one_to_one=True,
@@ -187,7 +187,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/About",
         after="http://example.com/about",
         apply=actions.lower_path,
-        mark=marks.capitals,
+        prefilter=prefilters.capitals,
         check=family_fields.takes_none,
         describe=lambda _: "upper case is lower case in paths",
     ),
@@ -198,7 +198,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a/",
         example={"new": "slash"},
         apply=actions.set_final_slash,
-        mark=marks.final_slash,
+        prefilter=prefilters.final_slash,
         check=family_fields.takes_slash,
         describe=lambda rewrite: _SLASHES[rewrite.new],
         one_to_one=True,
@@ -209,7 +209,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?f=x;id=1",
         after="http://example.com/a?f=x&id=1",
         apply=actions.separate_by_ampersands,
-        mark=marks.semicolons,
+        prefilter=prefilters.semicolons,
         check=family_fields.takes_none,
         describe=lambda _: "';' between parameters is '&'",
         by_query=True,
@@ -222,7 +222,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "from&ref&view", "beside": ("id",)},
         apply=actions.drop_mixed,
-        mark=marks.mixed,
+        prefilter=prefilters.mixed,
         check=family_fields.takes_parameters,
         describe=_describe_mix,
         by_query=True,
@@ -234,7 +234,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "from&run", "beside": ("id",)},
         apply=actions.drop_parameters,
-        mark=marks.parameters,
+        prefilter=prefilters.parameters,
         check=family_fields.takes_parameters,
         describe=_describe_group,
         by_query=True,
@@ -246,7 +246,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "ref", "beside": ("id",)},
         apply=actions.drop_parameter,
-        mark=marks.parameters,
+        prefilter=prefilters.parameters,
         check=family_fields.takes_parameter,
         describe=_describe_parameter,
         by_query=True,
@@ -258,7 +258,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "page=1", "beside": ("id",)},
         apply=actions.drop_default,
-        mark=marks.parameters,
+        prefilter=prefilters.parameters,
         check=family_fields.takes_default,
         describe=_describe_default,
         by_query=True,
@@ -270,7 +270,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/login",
         example={"old": "next", "new": "/login"},
         apply=actions.drop_on_page,
-        mark=marks.on_page,
+        prefilter=prefilters.on_page,
         check=family_fields.takes_parameter_of_page,
         describe=_describe_page,
         one_page=True,
@@ -282,7 +282,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"old": "ref"},
         apply=actions.drop_parameter_anywhere,
-        mark=marks.anywhere,
+        prefilter=prefilters.anywhere,
         check=family_fields.takes_parameter_anywhere,
         describe=_describe_anywhere,
         by_query=True,
@@ -294,7 +294,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.com/a?id=1",
         example={"beside": ("id",)},
         apply=actions.keep_parameters,
-        mark=marks.query,
+        prefilter=prefilters.query,
         check=family_fields.takes_selection,
         describe=_describe_selection,
         by_query=True,
@@ -305,7 +305,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?b=1&a=2",
         after="http://example.com/a?a=2&b=1",
         apply=actions.sort_parameters,
-        mark=marks.order,
+        prefilter=prefilters.order,
         check=family_fields.takes_none,
         describe=lambda _: "the order of parameters means nothing",
         by_query=True,
@@ -317,7 +317,7 @@ FAMILIES: dict[str, Family] = {
         after="http://www.example.com/a",
         example={"new": "www.example.com"},
         apply=actions.rename_host,
-        mark=marks.host,
+        prefilter=prefilters.host,
         check=family_fields.takes_www,
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,
@@ -333,7 +333,7 @@ FAMILIES: dict[str, Family] = {
         after="http://example.org/a",
         example={"new": "example.org"},
         apply=actions.rename_host,
-        mark=marks.host,
+        prefilter=prefilters.host,
         check=family_fields.takes_host,
         describe=lambda rewrite: f"it is {rewrite.new}",
         moves_host=True,

@@ -16,7 +16,7 @@ from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.learned import learned_rule
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
-from canonry.canon.learned.marks import names_before
+from canonry.canon.learned.prefilters import names_before
 from canonry.canon.learned.rewrite import Rewrite, site_in, site_of
 from canonry.canon.learned.validate import fault, find_circle
 from canonry.canon.policies.policy import label_of, versioned_name
@@ -73,7 +73,7 @@ class RuleStep(NamedTuple):
     """What a rule does to a URL, looked up once."""
 
     rule: LearnedRule
-    mark: Callable[[str], object]  # false for a URL's text if the rule does not change it
+    prefilter: Callable[[str], object]  # false for a URL's text if the rule does not change it
     apply: Callable[[Parts, Rewrite], Parts]
     below: str
     moves_host: bool
@@ -83,7 +83,7 @@ class RuleStep(NamedTuple):
     def of(cls, rule: LearnedRule) -> "RuleStep":
         """Look up what a rule does."""
         family, names = FAMILIES[rule.family], names_before(rule)
-        return cls(rule, family.mark(rule), family.apply, rule.below, family.moves_host, names)
+        return cls(rule, family.prefilter(rule), family.apply, rule.below, family.moves_host, names)
 
 
 class RuleSet:
@@ -273,8 +273,8 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
     text, parts = identity, Parts.of(identity)
     for _ in range(_ROUNDS):
         start = len(changes)
-        for rule, mark, apply, below, moves_host, _names in steps:
-            if not mark(text):
+        for rule, prefilter, apply, below, moves_host, _names in steps:
+            if not prefilter(text):
                 continue
             after = apply(parts, rule)
             if after is not parts and parts.path.startswith(below):
@@ -294,7 +294,7 @@ def follow(rules: RuleSet, identity: str, normalize: Callable[[str], str]) -> Fo
 
 def is_marked(steps: Iterable[RuleStep], text: str) -> bool:
     """Return True if a step may change a URL with this text."""
-    for step in steps:  # noqa: SIM110 - a generator takes longer than the marks
-        if step.mark(text):
+    for step in steps:  # noqa: SIM110 - a generator takes longer than the prefilters
+        if step.prefilter(text):
             return True
     return False

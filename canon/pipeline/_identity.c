@@ -274,7 +274,7 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
         }
         end = *at;
     }
-    if (rules && ((dropped && !kept) || (*at == start + 1 && k->guesses.rules & EMPTY_QUERY))) *at = start;
+    if (rules && ((dropped && !kept) || (*at == start + 1 && k->heuristics.rules & EMPTY_QUERY))) *at = start;
     return i;
 }
 
@@ -287,8 +287,8 @@ Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, by
         const byte *table = rules ? k->identity_query : k->request_query;
         i = put_query(k, s, i + 1, n, table, rules, out, &at);
     }
-    if (i < 0 || (i < n && rules && !(k->guesses.rules & FRAGMENT))) return -1;
-    return rules && k->guesses.rules & ~IN_PASSING ? guess(&k->guesses, k->guesses.rules, out, path, query, at) : at;
+    if (i < 0 || (i < n && rules && !(k->heuristics.rules & FRAGMENT))) return -1;
+    return rules && k->heuristics.rules & ~IN_PASSING ? apply_heuristics(&k->heuristics, k->heuristics.rules, out, path, query, at) : at;
 }
 
 Py_ssize_t kept_of(const Kernel *k, const byte *base, Py_ssize_t m, const byte *s, Py_ssize_t n) {
@@ -455,7 +455,7 @@ void prepare(Kernel *k) {
     }
     for (int c = 0; c < 256; c++) k->run_host.run[c] = k->host[c] == c && c;
     set_rows(&k->run_host, 0);
-    k->skips = !(k->guesses.rules & ~IN_PASSING);
+    k->skips = !(k->heuristics.rules & ~IN_PASSING);
     for (Py_ssize_t i = 0; i < k->tracking.count; i++)
         if (k->tracking.all[i].length) k->suspect[k->tracking.all[i].text[0]] = 1;
     for (Py_ssize_t i = 0; i < k->leading.count; i++) {

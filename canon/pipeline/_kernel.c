@@ -44,7 +44,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
             made = Py_NewRef(Py_None);
             goto end;
         }
-        same = at == n && !memcmp(s, out, (size_t)n) && !(k->guesses.rules & DECODE_ESCAPES);
+        same = at == n && !memcmp(s, out, (size_t)n) && !(k->heuristics.rules & DECODE_ESCAPES);
     }
     if (!(identity = string(given, s, n, same ? s : out, at))) goto end;
     if (!whole) {
@@ -313,11 +313,11 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
     memcpy(k->identity_path, table + 512, 256);
     memcpy(k->identity_query, table + 768, 256);
     memcpy(k->unreserved, table + 1024, 256);
-    memcpy(k->guesses.path, table + 1280, 256);
-    memcpy(k->guesses.query, table + 1536, 256);
-    if ((k->guesses.rules = rules_of(rules)) < 0) goto end;
+    memcpy(k->heuristics.path, table + 1280, 256);
+    memcpy(k->heuristics.query, table + 1536, 256);
+    if ((k->heuristics.rules = rules_of(rules)) < 0) goto end;
     k->lists = Py_NewRef(lists);
-    Names *names[] = {&k->tracking, &k->leading, &k->guesses.session, &k->guesses.index_files};
+    Names *names[] = {&k->tracking, &k->leading, &k->heuristics.session, &k->heuristics.index_files};
     for (Py_ssize_t i = 0; i < 4; i++)
         if (name_all(names[i], PyTuple_GET_ITEM(lists, i)) < 0) goto end;
     prepare(k);
@@ -335,8 +335,8 @@ static void kernel_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyMem_Free(k->tracking.all);
     PyMem_Free(k->leading.all);
-    PyMem_Free(k->guesses.session.all);
-    PyMem_Free(k->guesses.index_files.all);
+    PyMem_Free(k->heuristics.session.all);
+    PyMem_Free(k->heuristics.index_files.all);
     Py_XDECREF(k->lists);
     Py_XDECREF(k->canonical);
     type->tp_free(self);

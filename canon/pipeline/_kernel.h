@@ -2,7 +2,7 @@
  *
  * _kernel.c    the Python type, and answers for one text, a list, a block of lines
  * _identity.c  from a URL to its identity: syntax, and what is dropped in passing
- * _guesses.c   rules of practice on what _identity.c wrote
+ * _heuristics.c   rules of practice on what _identity.c wrote
  * _merging.c   which rules merge two spellings
  * _column.c    answers for an Arrow column
  * _blake2b.c   keys
@@ -42,7 +42,7 @@ enum {
     TRAILING_SLASH = 1 << 15,
     FRAGMENT = 1 << 16,
     COUNT = 17, /* of them */
-    /* No guess acts for these: the kernel leaves such URLs to the pipeline, or did it already. */
+    /* No heuristic acts for these: the kernel leaves such URLs to the pipeline, or did it already. */
     IN_PASSING = HOST_DOT | USERINFO | TRACKING | EMPTY_QUERY | FRAGMENT,
     ON_PATHS = DECODE_ESCAPES | LETTER_CASE | ALL_SLASHES | ARCHIVE_SESSION | SESSION_ID |
                DUPLICATE_SLASHES | INDEX_FILE | TRAILING_SLASH,
@@ -63,7 +63,7 @@ typedef struct {
     int rules;
     Names session, index_files;
     byte path[256], query[256]; /* the characters that RFC 3986 allows there */
-} Guesses;
+} Heuristics;
 
 typedef struct {
     byte run[256];  /* 1: copy unchanged */
@@ -81,9 +81,9 @@ typedef struct {
     Runs run_path[2], run_query[2];  /* bytes to copy unchanged, [rules] */
     Runs run_host;                   /* bytes of a host in lower case */
     byte suspect[256];               /* 1: a tracking name may begin with this byte */
-    int skips;                       /* 1: no guess, so a canonical URL is its identity */
+    int skips;                       /* 1: no heuristic, so a canonical URL is its identity */
     byte host[256];                  /* a host's characters in lower case; 0: not allowed */
-    Guesses guesses;
+    Heuristics heuristics;
     uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
 } Kernel;
 
@@ -126,7 +126,7 @@ int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length);
 
 /* Apply these rules to a URL that ends at ``end``; its path is from ``path`` to ``query``. Return
  * the new end, or -1. The origin is "http://" or "https://", a host, and perhaps a port. */
-Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end);
+Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end);
 
 /* Return the rules that merge each of some texts with another, for Python. */
 PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_t count);

@@ -60,7 +60,7 @@ static void encode_disallowed(Trace *t) {
     for (Py_ssize_t i = t->path; i < end; i++) {
         byte c = t->before[i];
         if (i == query) t->query = at;
-        if (i == query || (i < query ? t->k->guesses.path : t->k->guesses.query)[c] ||
+        if (i == query || (i < query ? t->k->heuristics.path : t->k->heuristics.query)[c] ||
             is_escape(t->before + i, t->before + (i < query ? query : end))) t->now[at++] = c;
         else at = put_escape(t->now, at, c);
     }
@@ -181,7 +181,7 @@ static int practise(Trace *t, int rule) {
     } else if (rule == EMPTY_QUERY) {
         if (t->n == t->query + 1) t->n = t->query;
     } else if (!(rule & IN_PASSING)) {
-        Py_ssize_t end = guess(&t->k->guesses, rule, t->now, t->path, t->query, t->n);
+        Py_ssize_t end = apply_heuristics(&t->k->heuristics, rule, t->now, t->path, t->query, t->n);
         if (end < 0) return 0;
         t->n = end;
         t->path = (byte *)memchr(t->now + 8, '/', (size_t)(end - 8)) - t->now;
@@ -211,7 +211,7 @@ static int trace(const Kernel *k, const byte *s, Py_ssize_t n, Trace *t) {
         if (!note(t, COUNT + i)) return 0;
     }
     for (int i = 0; i < COUNT; i++)
-        if (k->guesses.rules & 1 << i && !(practise(t, 1 << i) && note(t, i))) return 0;
+        if (k->heuristics.rules & 1 << i && !(practise(t, 1 << i) && note(t, i))) return 0;
     return t->n == end && !memcmp(t->now, identity, (size_t)end);
 }
 
@@ -234,7 +234,7 @@ static int32_t merging(const Kernel *k, const byte *one, Py_ssize_t n, const byt
                        Trace traces[2]) {
     const byte *here = NULL, *there = NULL;
     int32_t fragment = 0;
-    if (k->guesses.rules & FRAGMENT) { /* other changes in it do not count */
+    if (k->heuristics.rules & FRAGMENT) { /* other changes in it do not count */
         Py_ssize_t a = 0, b = 0;
         if ((here = memchr(one, '#', (size_t)n))) a = n - (here - one) - 1, n = here - one;
         if (other && (there = memchr(other, '#', (size_t)m))) b = m - (there - other) - 1, m = there - other;

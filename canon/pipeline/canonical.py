@@ -58,7 +58,7 @@ class Trace:
         """Return the steps as text for people, as ``canonry explain`` prints them."""
         lines = [self.text]
         for step in self.steps:
-            note = "" if step.lossless else " (a guess)"
+            note = "" if step.lossless else " (a heuristic)"
             lines += ["", f"  {step.name}{note}  {step.why}"]
             lines += [f"    - {step.before}", f"    + {step.after}"]
             lines += [f"    {step.cites}, rung: {step.rung.name.lower()}"]

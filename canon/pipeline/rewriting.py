@@ -160,8 +160,8 @@ def _applied(steps: _StepsByNames, text: str) -> tuple[str, tuple[str, ...]]:
     left, parts = 0, None
     ids: tuple[str, ...] = ()
     while True:
-        for place, (rule, mark, apply, below, moves_host, _names) in steps.of(text):
-            if place < left or not mark(text):  # most identities need not be split
+        for place, (rule, prefilter, apply, below, moves_host, _names) in steps.of(text):
+            if place < left or not prefilter(text):  # most identities need not be split
                 continue
             before = parts or Parts.of(text)
             after = apply(before, rule)

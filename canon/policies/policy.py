@@ -30,8 +30,8 @@ def label_of(name: str) -> str:
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which rules make the identity, and the lists that they read.
 
-    The dialect's lossless rules always run; ``practice`` names the guesses to run as well. The name
-    and the version go into every key: they must always mean the same rules.
+    The dialect's lossless rules always run; ``practice`` names the heuristics to run as well. The
+    name and the version go into every key: they must always mean the same rules.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Rules beyond the RFC: what crawlers treat as equal in practice. Each is a guess, with a risk."""
+"""Rules beyond the RFC: what crawlers treat as equal in practice. Heuristics, each with a risk."""
 
 import re
 from collections.abc import Callable

@@ -30,7 +30,7 @@ class Rule:
     after: str  # the same after this rule alone
     cites: str  # a section of a specification, or a decision page
     rung: Rung
-    lossless: bool  # True: the specifications guarantee it; False: it is a guess
+    lossless: bool  # True: the specifications guarantee it; False: it is a heuristic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,5 +212,5 @@ STEPS: tuple[Step, ...] = (
 )
 # fmt: on
 
-# The names of the guesses; a policy chooses among them.
+# The names of the heuristics; a policy chooses among them.
 PRACTICE = frozenset(step.name for step in STEPS if step.rung == Rung.PRACTICE)

@@ -186,7 +186,7 @@ class ClaimedURLs:
         """Return the candidate with which a URL is claimed."""
         return Candidate(
             url=found.url,
-            spelling=found.url,
+            raw_url=found.url,
             key=found.key,
             host=host_of(found.url),
             depth=0 if source is None else source.depth + (not hops),

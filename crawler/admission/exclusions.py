@@ -7,8 +7,8 @@ from sqlalchemy import Connection
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.url_filter import budget_key, patterns_of, shape
 from canonry.storage.rows.budgets import EXCLUDING, INCLUDING
-from canonry.storage.steering import excluded_patterns
-from canonry.storage.steering.excluded_patterns import URLPattern
+from canonry.storage.steering import steered_patterns
+from canonry.storage.steering.steered_patterns import URLPattern
 
 
 def named(text: str) -> URLPattern:
@@ -40,7 +40,7 @@ def named(text: str) -> URLPattern:
 
 def keeps(connection: Connection) -> Callable[[str], bool]:
     """Return a function that is True for the URLs that excluded patterns hold."""
-    texts = excluded_patterns.holding(connection)
+    texts = steered_patterns.holding(connection)
     return lambda url: bool(texts) and not texts.isdisjoint(patterns_of(url))
 
 
@@ -52,9 +52,9 @@ def finish(connection: Connection, *, every: bool) -> int:
         every: also hold URLs of finished exclusions that have been queued since.
     """
     return sum(
-        excluded_patterns.finish(
-            connection, named(text), INCLUDING if mark == INCLUDING else EXCLUDING
+        steered_patterns.finish(
+            connection, named(row.pattern), INCLUDING if row.excluded == INCLUDING else EXCLUDING
         )
-        for text, mark in excluded_patterns.excluded(connection)
-        if every or mark in {EXCLUDING, INCLUDING}
+        for row in steered_patterns.excluded(connection)
+        if every or row.excluded in {EXCLUDING, INCLUDING}
     )

@@ -19,7 +19,7 @@ class KnownLinks:
     def __init__(self, most: int = _REMEMBERED) -> None:
         """Start with nothing known; remember this many links at most."""
         self._most = most
-        self._rules: dict[str, str] = {}  # by spelling, as for `learn`
+        self._rules: dict[str, str] = {}  # by raw URL, as for `learn`
         self._directories: dict[str, _Directory] = {}
         self._held = 0  # references in `_directories`
 
@@ -27,20 +27,20 @@ class KnownLinks:
         """Remember links whose URLs are in the store, durably.
 
         Args:
-            merged_by: by spelling, the rules that merge it with the first spelling of its URL; ""
+            merged_by: by raw URL, the rules that merge it with the first raw URL of its URL; ""
                 where the two are equal.
         """
         if len(self._rules) + len(merged_by) > self._most:
             self._rules.clear()
         self._rules.update(merged_by)
 
-    def add(self, reference: str, base: str, spelling: str) -> None:
+    def add(self, reference: str, base: str, raw_url: str) -> None:
         """Remember how a reference is spelled as an absolute URL.
 
         Args:
             reference: as written in a page.
             base: of the page.
-            spelling: as the candidate has it.
+            raw_url: as the candidate has it.
         """
         bare = reference.partition("#")[0]
         if shortest_base(bare, base) is base:  # it means another URL on every page
@@ -50,8 +50,8 @@ class KnownLinks:
             self._held = 0
         here = self._directories.setdefault(directory_of(base), _Directory({}, {}))
         if reference not in here.rules:
-            self._held += reference not in here.spellings
-            here.spellings[reference] = spelling
+            self._held += reference not in here.raw_urls
+            here.raw_urls[reference] = raw_url
 
     def without(self, references: Sequence[str], base: str) -> tuple[Sequence[str], dict[str, int]]:
         """Return those of a page's references that need a claim, and count the others.
@@ -70,7 +70,7 @@ class KnownLinks:
         if directory is None or not references:
             return references, {}
         rules = list(map(directory.rules.get, references))
-        if directory.spellings and None in rules:
+        if directory.raw_urls and None in rules:
             rules = [
                 self._asked(directory, reference) if names is None else names
                 for reference, names in zip(references, rules, strict=True)
@@ -93,11 +93,11 @@ class KnownLinks:
 
     def _asked(self, here: "_Directory", reference: str) -> str | None:
         """Return the rules of a reference, and keep them for the next page; None if unknown."""
-        spelling = here.spellings.get(reference)
-        rules = None if spelling is None else self._rules.get(spelling)
+        raw_url = here.raw_urls.get(reference)
+        rules = None if raw_url is None else self._rules.get(raw_url)
         if rules is not None:
             here.rules[reference] = rules
-            del here.spellings[reference]
+            del here.raw_urls[reference]
         return rules
 
 
@@ -105,4 +105,4 @@ class _Directory(NamedTuple):
     """The references of a directory's pages, as written."""
 
     rules: dict[str, str]  # of known references
-    spellings: dict[str, str]  # of other references, as absolute URLs
+    raw_urls: dict[str, str]  # of other references, as absolute URLs

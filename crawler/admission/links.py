@@ -143,7 +143,7 @@ class LinkFinder:
                         earlier = EarlierLinks(earlier.links + len(links), earlier.new + new)
                         links = []
                     links.append(link)
-                    self.known.add(reference, relative_to, link.spelling)
+                    self.known.add(reference, relative_to, link.raw_url)
                 else:
                     refused.append(link)
         if beyond := max(len(followed) + len(unfollowed) - self._most, 0):

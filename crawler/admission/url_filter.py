@@ -52,7 +52,7 @@ class _Target(NamedTuple):
     key: bytes
     host: str
     hold: HoldReason | None  # the reason to hold it that its URL alone gives
-    spelling: str  # the reference, made absolute
+    raw_url: str  # the reference, made absolute
     priority: int
 
 
@@ -99,17 +99,17 @@ class URLFilter:
         """
         # Under every policy, URLs that differ only in the fragment are one request.
         bare, mark, _fragment = reference.partition("#")
-        url, key, host, hold, spelling, priority = self._target(
+        url, key, host, hold, raw_url, priority = self._target(
             bare, base and shortest_base(bare, base)
         )
         if hold is HoldReason.SCHEME:
             return hold
         if mark:
-            spelling = spelled(reference, url)
+            raw_url = spelled(reference, url)
         hold = self._beyond(host, depth, hops) or _unless_seed(hold, depth)
         held = None if hold is None else hold.label
         return _CANDIDATE(
-            (url, spelling, key, host, depth, hops, source, held, False, priority, False)
+            (url, raw_url, key, host, depth, hops, source, held, False, priority, False)
         )
 
     def _find_target(self, reference: str, base: str | None) -> _Target:
@@ -200,7 +200,7 @@ def is_fetched(url: str) -> bool:
 
 
 def spelled(reference: str, url: str) -> str:
-    """Return a link's spelling as an absolute URL, so that the link's page does not matter."""
+    """Return a link's raw URL as an absolute URL, so that the link's page does not matter."""
     bare = reference.strip()
     if is_fetched(bare[:8].lower()):
         return bare

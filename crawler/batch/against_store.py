@@ -25,7 +25,7 @@ from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.rule_store import active_in
 from canonry.storage import Candidate, Store
 from canonry.storage.clusters.equivalences import Equivalences
-from canonry.storage.rows.urls import spellings
+from canonry.storage.rows.urls import raw_urls
 
 _BATCH = 50_000  # lines that are claimed at once
 _SOME = 10_000  # answers that are written at once
@@ -34,15 +34,15 @@ _SOME = 10_000  # answers that are written at once
 class Entry(NamedTuple):
     """A line that is a URL."""
 
-    spelling: str
+    raw_url: str
     canonical: Canonical
 
 
 class Repeat(NamedTuple):
-    """The spelling that a line repeats."""
+    """The raw URL that a line repeats."""
 
-    spelling: str
-    rules: str  # that merged the two; "" for the same spelling
+    raw_url: str
+    rules: str  # that merged the two; "" for the same raw URL
 
 
 class Claims:
@@ -68,14 +68,14 @@ class Claims:
         candidates = [
             Candidate(
                 url=canonical.url,
-                spelling=spelling,
+                raw_url=raw_url,
                 key=canonical.key,
                 host=host_of(canonical.url),
                 depth=0,
                 held=None if is_fetched(canonical.url) else HoldReason.SCHEME.label,
                 listed=True,
             )
-            for spelling, canonical in entries
+            for raw_url, canonical in entries
         ]
         claims = self._store.admit_in(self._connection, candidates, time.time())
         led = self._known.of_many({claim.url_id for claim in claims})
@@ -84,18 +84,18 @@ class Claims:
             for url_id in {c.url_id for c in claims}
         }
         new = {claim.url_id for claim in claims if claim.new} & set(ends.values())
-        first_spellings = spellings(self._connection, set(ends.values()) - new)
+        first_raw_urls = raw_urls(self._connection, set(ends.values()) - new)
         repeats: list[Repeat | None] = []
-        for (spelling, _), claim in zip(entries, claims, strict=True):
+        for (raw_url, _), claim in zip(entries, claims, strict=True):
             end = ends[claim.url_id]
-            if end in new and end not in first_spellings:
-                first_spellings[end] = spelling  # the first of all that lead there
+            if end in new and end not in first_raw_urls:
+                first_raw_urls[end] = raw_url  # the first of all that lead there
                 repeats.append(None)
                 continue
             steps = led[claim.url_id].steps if claim.url_id in led else ()
             ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
-            rules = " + ".join(ways) or self._store.merging_rules(spelling, first_spellings[end])
-            repeats.append(Repeat(first_spellings[end], rules))
+            rules = " + ".join(ways) or self._store.merging_rules(raw_url, first_raw_urls[end])
+            repeats.append(Repeat(first_raw_urls[end], rules))
         return repeats
 
 
@@ -167,7 +167,7 @@ def _claimed(lines: Sequence[Line], plan: Plan, claims: Claims) -> Iterator[Answ
         elif (repeat := next(repeats)) is None:
             yield Answer(line, None, "")
         else:
-            yield Answer(line, repeat.spelling, repeat.rules)
+            yield Answer(line, repeat.raw_url, repeat.rules)
 
 
 def _entry(line: Line, canonicals: Iterator[Canonical | Refused]) -> Entry | str:

@@ -176,8 +176,8 @@ def _rules(summary: Summary) -> Iterator[str]:
     for name, rule in RULES.items():
         if count := lines[name]:
             cited = () if rule.cites.startswith("docs/") else (rule.cites,)
-            guess = () if rule.lossless else ("a guess, which the policy asks for",)
-            basis = escape("; ".join([*cited, *guess]))
+            heuristic = () if rule.lossless else ("a heuristic, which the policy asks for",)
+            basis = escape("; ".join([*cited, *heuristic]))
             says = f'{escape(rule.why)} <span class="faint">({basis})</span>'
             rows.append((count, f'<b id="{name}">{name}</b>: {says}'))
     yield from _table("What these rules do", ("lines", "rule"), rows)

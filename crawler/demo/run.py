@@ -18,7 +18,7 @@ from canonry.storage.reading import report
 # Deep enough for the whole site; it ends the endless calendar.
 MAX_DEPTH = 12
 
-# What a request for a page that was fetched before contains, and the rule that would spare it.
+# What a request for a page that was fetched before contains, and the rule that would suppress it.
 _AGAIN = (
     ("PHPSESSID", "session-id"),
     ("index.html", "index-file"),
@@ -38,7 +38,7 @@ class Result(NamedTuple):
     fetched: int
     missed: tuple[str, ...]
     fetched_again: int
-    again_for_want_of: dict[str, int]  # by the rule that would have spared the request
+    again_for_want_of: dict[str, int]  # by the rule that would have suppressed the request
     repeated: int  # requests for a URL that was requested before: to learn what changes by itself
     disallowed: int  # requests that robots.txt disallows
     endless: int  # pages of crawler traps that were fetched
@@ -144,7 +144,7 @@ def _compare(
 
 
 def _wanting(targets: Sequence[str]) -> list[str]:
-    """Return, for each URL after the first, the rule that would have spared its request."""
+    """Return, for each URL after the first, the rule that would have suppressed its request."""
     different = dict.fromkeys(targets)
     rules = [next((rule for sign, rule in _AGAIN if sign in t), "unknown") for t in different]
     if rules:

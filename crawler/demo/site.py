@@ -167,7 +167,7 @@ def urls_of(resource: Resource, rng: random.Random) -> Iterator[str]:
 
 
 def _guessed(resource: Resource, rng: random.Random) -> Iterator[str]:
-    """Yield URLs that only guesses (practice rules) can recognize as the same."""
+    """Yield URLs that only heuristics (practice rules) can recognize as the same."""
     if resource.path.startswith("/category/"):
         yield f"{resource.url}index.html"
         yield resource.url.removesuffix("/")

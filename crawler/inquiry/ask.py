@@ -30,7 +30,7 @@ from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
 from canonry.storage.records import NOFOLLOW, UNREAD
 from canonry.storage.rows.redirect_chains import chains
-from canonry.storage.steering import excluded_patterns
+from canonry.storage.steering import steered_patterns
 from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
@@ -53,7 +53,7 @@ def ask(
 
     Args:
         connection: to a store.
-        text: the URL, in any spelling.
+        text: the URL, however it is written.
         now: seconds since 1970.
         policy: the store's policy, as a preset's name or a TOML file; None: as its crawl named it.
         members: how many URLs of the same resource are looked for.
@@ -132,7 +132,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
     merged_by = None
     if stored_url.url != question.canonical.url:
         merged_by = merging_rules(
-            question.canonicalizer, question.canonical.url, stored_url.spelling or stored_url.url
+            question.canonicalizer, question.canonical.url, stored_url.raw_url or stored_url.url
         )
     representative = Equivalences(connection).representative(stored_url.url_id, awaited=True)
     rules = (
@@ -295,5 +295,5 @@ def _case(question: Question, depth: int, hops: int, rules: Sequence[RuleFacts])
     settings = load(None, {}) if crawl is None else crawl.settings
     seeds = () if crawl is None else crawl.seeds
     ids = [rule.id for rule in rules]
-    excluded = excluded_patterns.holding(question.connection)
+    excluded = steered_patterns.holding(question.connection)
     return remedies.Case(question.url, depth, hops, settings, seeds, ids, excluded)

@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 from canonry.crawler.inquiry.last_crawl import last_crawl
 from canonry.crawler.settings import Settings, load
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.storage.rows.waiting import reason_of
 from canonry.storage.steering import host_list
 from canonry.storage.steering.host_list import HostRow, RobotsState
 from canonry.storage.timestamps import Moment, iso
@@ -98,7 +99,7 @@ def _answer(
         if row.delay > longest:
             source += f", which asks for {row.delay:g}; max_crawl_delay allows {longest:g}"
     waits = bool(row.queued) and row.ready_at - now > delay + _NOTABLE
-    reason = host_list.retry_reason(connection, row) if waits else None
+    reason = reason_of(connection, row.host_id) if waits else None
     return HostAnswer(
         host=row.name,
         queued=row.queued,

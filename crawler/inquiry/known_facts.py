@@ -59,7 +59,7 @@ def found(connection: Connection, stored_url: KnownURL) -> Finding:
     """Return where a URL was found."""
     return Finding(
         at=iso(stored_url.found_at) or "",
-        spelling=redact(stored_url.spelling or stored_url.url),
+        raw_url=redact(stored_url.raw_url or stored_url.url),
         on=[redact(url) for url in known_url.way_to(connection, stored_url)],
         depth=stored_url.depth,
         hops=stored_url.hops,

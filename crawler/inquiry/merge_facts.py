@@ -155,7 +155,7 @@ def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
                 why=_UNNAMED if named is None else named.why,
                 cites=None if named is None else named.cites,
                 lossless=None if named is None else named.lossless,
-                link=None if example is None else redact(example.spelling),
+                link=None if example is None else redact(example.raw_url),
                 same_as=None if example is None else redact(example.same_as),
             )
         )
@@ -215,7 +215,7 @@ def _merges_by(
     having = [one for one in sets if rule in one.split(" + ")]
     return [
         MergeFacts(
-            link=redact(merge.spelling),
+            link=redact(merge.raw_url),
             same_as=redact(merge.same_as),
             represented_by=None,
             row=merge.url_id,
@@ -225,8 +225,8 @@ def _merges_by(
             status=None,
             rules=merge.rules.split(" + "),
             learned=[],
-            identity=_identity(canonicalizer, merge.spelling),
-            steps=_steps(canonicalizer, merge.spelling),
+            identity=_identity(canonicalizer, merge.raw_url),
+            steps=_steps(canonicalizer, merge.raw_url),
             other_steps=_steps(canonicalizer, merge.same_as),
         )
         for merge in known_merges.examples(connection, having, most)

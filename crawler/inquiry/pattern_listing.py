@@ -10,10 +10,10 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError, load
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
-from canonry.storage.steering import excluded_patterns, pattern_list
-from canonry.storage.steering.excluded_patterns import URLPattern
-from canonry.storage.steering.pattern_list import PatternRow
+from canonry.storage.steering import steered_patterns
+from canonry.storage.steering.steered_patterns import PatternRow, URLPattern
 
+_MOST = 1_000  # excluded patterns
 _STATES = {
     0: "counted",
     EXCLUDING: "being excluded",
@@ -67,12 +67,12 @@ def patterns_of(
     """
     crawl = last_crawl(connection)
     settings = crawl.settings if crawl is not None else load(None, {})
-    rows, has_more = pattern_list.patterns_in(connection, part=part, most=most, least=least)
+    rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most, least=least)
     return PatternListing(
         patterns=[_answer(row, settings) for row in rows],
-        excluded=[_answer(row, settings) for row in pattern_list.marked_patterns(connection)],
+        excluded=[_answer(row, settings) for row in steered_patterns.excluded(connection, _MOST)],
         has_more=has_more,
-        left_out=0 if has_more else pattern_list.number_below(connection, least),
+        left_out=0 if has_more else steered_patterns.number_below(connection, least),
     )
 
 
@@ -87,8 +87,8 @@ def preview(connection: Connection, text: str) -> ExclusionPreview:
         SettingsError: if it is neither.
     """
     pattern = pattern_named(text)
-    exclusion = excluded_patterns.preview(connection, pattern)
-    row = pattern_list.pattern_with(connection, pattern.key)
+    exclusion = steered_patterns.preview(connection, pattern)
+    row = steered_patterns.pattern_with(connection, pattern.key)
     return ExclusionPreview(
         pattern=pattern.text,
         host=pattern.host,
@@ -96,8 +96,8 @@ def preview(connection: Connection, text: str) -> ExclusionPreview:
         at_least=not exclusion.is_exact,
         looked_at=exclusion.looked_at,
         queued_on_host=exclusion.queued,
-        ever_queued=exclusion.ever,
-        state=_STATES[row.excluded if row is not None else 0],
+        ever_queued=0 if row is None else row.number,
+        state=_STATES[0 if row is None else row.excluded],
     )
 
 

@@ -11,7 +11,7 @@ from canonry.crawler.inquiry import remedies
 from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
 from canonry.crawler.inquiry.remedies import Case
 from canonry.crawler.settings import SettingsError, load
-from canonry.storage.steering import excluded_patterns, releases
+from canonry.storage.steering import releases, steered_patterns
 from canonry.storage.steering.releases import Refusal, RefusedURL
 from canonry.storage.timestamps import Moment, iso
 
@@ -74,7 +74,7 @@ class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
 def refusals_of(connection: Connection) -> list[RefusalAnswer]:
     """Return for what reasons URLs are held or have failed, the most frequent first."""
     crawl = last_crawl(connection)
-    excluded = excluded_patterns.holding(connection)
+    excluded = steered_patterns.holding(connection)
     answers = []
     for place, (refusal, number) in enumerate(releases.refusals(connection)):
         rows: Sequence[RefusedURL] = ()
@@ -99,7 +99,7 @@ def urls_of(connection: Connection, refusal: Refusal) -> RefusalPage:
             number,
             rows[:_EXAMPLES],
             last_crawl(connection),
-            excluded_patterns.holding(connection),
+            steered_patterns.holding(connection),
         ),
         urls=[
             RefusedURLAnswer(

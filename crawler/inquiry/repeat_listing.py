@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from canonry.canon import redact
 from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import shape
-from canonry.storage.steering import pattern_list
+from canonry.storage.steering import steered_patterns
 
 
 class RepeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def repeats_of(connection: Connection, *, last: int, most: int = 50) -> RepeatLi
     pages: Counter[str] = Counter()
     repeats: Counter[str] = Counter()
     examples: dict[str, str] = {}
-    for page in pattern_list.newest_pages(connection, last):
+    for page in steered_patterns.newest_pages(connection, last):
         pages[pattern := shape(page.url)] += 1
         if page.repeats:
             repeats[pattern] += 1
@@ -48,7 +48,7 @@ def repeats_of(connection: Connection, *, last: int, most: int = 50) -> RepeatLi
     excluded = exclusions.keeps(connection)
     answers = []
     for pattern, number in repeats.most_common(most):
-        row = pattern_list.pattern_with(connection, exclusions.named(pattern).key)
+        row = steered_patterns.pattern_with(connection, exclusions.named(pattern).key)
         answers.append(
             RepeatAnswer(
                 pattern=pattern,

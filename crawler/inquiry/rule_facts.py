@@ -18,7 +18,7 @@ from canonry.crawler.learn.standing import Standing, oriented, standing_of
 from canonry.storage.http_status import GONE
 from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.host_urls import held_first, held_near
-from canonry.storage.learned.tracked_rule import IN_FORCE, SAMPLES, TrackedRule
+from canonry.storage.learned.rule_rows import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.steering import host_list
@@ -53,8 +53,8 @@ class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     agree: int  # pages, each with all of its names
     disagree: int
-    spared: int  # URLs that are held now because of it, and so not fetched
-    or_more: bool  # its hosts have more URLs than are looked at: `spared` is about right
+    suppressed: int  # URLs that are held now because of it, and so not fetched
+    or_more: bool  # its hosts have more URLs than are looked at: `suppressed` is about right
     tests: int  # URLs that were fetched although it could hold them
     since: str | None  # when it entered its state
 
@@ -129,7 +129,7 @@ class RuleListing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_state(connection: Connection, state: str, most: int, after: str = "") -> RuleListing:
-    """Return the rules of a state; those that spare the most fetches come first.
+    """Return the rules of a state; those that suppress the most fetches come first.
 
     Args:
         connection: to a store.
@@ -140,21 +140,23 @@ def in_state(connection: Connection, state: str, most: int, after: str = "") -> 
     Raises:
         LookupError: if ``after`` cannot be a `RuleListing.more`.
     """
-    spared, _, last = after.partition("-")
-    if after and not (spared.isdecimal() and spared.isascii() and len(spared) < _DIGITS):
+    suppressed, _, last = after.partition("-")
+    if after and not (
+        suppressed.isdecimal() and suppressed.isascii() and len(suppressed) < _DIGITS
+    ):
         raise LookupError(after)
     rules = rule_rows.most_useful(
-        connection, state, most + 1, (int(spared), last) if after else None
+        connection, state, most + 1, (int(suppressed), last) if after else None
     )
     listed = rules[:most]
-    more = f"{listed[-1].spared}-{listed[-1].id}" if len(rules) > most else None
+    more = f"{listed[-1].suppressed}-{listed[-1].id}" if len(rules) > most else None
     return _listing(connection, listed, state=state, more=more)
 
 
 def of_host(connection: Connection, host: str, most: int) -> RuleListing:
-    """Return the rules of a host by state; in each, those that spare the most come first."""
+    """Return the rules of a host by state; in each, those that suppress the most come first."""
     rules = rule_rows.of_hosts(connection, [host], RULE_STATES)
-    rules.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, rule.id))
+    rules.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.suppressed, rule.id))
     return _listing(connection, rules[:most], host=host)
 
 
@@ -166,7 +168,7 @@ def _listing(
     host: str = "",
     more: str | None = None,
 ) -> RuleListing:
-    cut = count_spared(connection, rules, _LOOKED_AT)
+    cut = count_suppressed(connection, rules, _LOOKED_AT)
     return RuleListing(
         states=state_counts(connection),
         state=state,
@@ -177,10 +179,10 @@ def _listing(
     )
 
 
-def count_spared(
+def count_suppressed(
     connection: Connection, rules: Collection[TrackedRule], most: int = _ALL
 ) -> set[str]:
-    """Set the `spared` of each rule: the number of URLs that are held now because of it.
+    """Set the `suppressed` of each rule: the number of URLs that are held now because of it.
 
     Args:
         connection: to a store.
@@ -193,7 +195,7 @@ def count_spared(
     acting = {rule.id: rule for rule in rules if rule.state in IN_FORCE}
     for rule in rules:
         if rule.id not in acting:
-            rule.spared = 0
+            rule.suppressed = 0
     if not acting:
         return set()
     if most < _ALL and not host_urls.has_index(connection):  # each look would read all URLs
@@ -209,7 +211,7 @@ def count_spared(
     }
     hosts = sorted(set[str]().union(*covered.values()))
     cut = set(hosts[most // _HOST_COSTS :])
-    spared = Counter[str]()
+    suppressed = Counter[str]()
     for host in hosts[: most // _HOST_COSTS]:
         looked_at, held = held_first(connection, host, most)
         if looked_at == most:
@@ -222,10 +224,10 @@ def count_spared(
                 # If no rule changes the URL, those that change its representative hold it.
                 has_rules = rewritten and rewritten.rules
                 change = rewritten if has_rules else in_force.rewrite_held(held_url.represented_by)
-                spared.update(change.rules if change else ())
+                suppressed.update(change.rules if change else ())
     unknown = wide | {rule_id for rule_id, its_hosts in covered.items() if its_hosts & cut}
     for rule_id in acting.keys() - unknown:
-        acting[rule_id].spared = spared[rule_id]
+        acting[rule_id].suppressed = suppressed[rule_id]
     return unknown
 
 
@@ -241,7 +243,7 @@ def state_counts(connection: Connection) -> list[StateCount]:
 def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
     """Return all that a store knows of a rule, its evidence with both pages side by side."""
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
-    cut = count_spared(connection, [rule], _LOOKED_AT)
+    cut = count_suppressed(connection, [rule], _LOOKED_AT)
     pairs = pairs_of(connection, rule)
     return RuleReport(
         rule=_line(rule, or_more=rule.id in cut),
@@ -320,7 +322,7 @@ def _line(rule: TrackedRule, *, or_more: bool) -> RuleLine:
         state=rule.state,
         agree=rule.agree,
         disagree=rule.disagree,
-        spared=rule.spared,
+        suppressed=rule.suppressed,
         or_more=or_more,
         tests=rule.tests,
         since=iso(rule.entered_at),

@@ -17,7 +17,7 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.plurals import agreement
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.host_urls import HeldName
-from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
+from canonry.storage.learned.rule_rows import IN_FORCE, TrackedRule
 
 _SOME = 32  # held URLs that rules are applied to in one call, at most
 # The order of lists: rules that act first, candidates last.
@@ -27,7 +27,7 @@ STATE_ORDER: tuple[RuleState, ...] = (
     "revoked",
     "candidate",
 )
-_HARMLESS = frozenset({"candidate"})  # spare nothing, and nothing went wrong
+_HARMLESS = frozenset({"candidate"})  # suppress nothing, and nothing went wrong
 
 
 class RuleNames:
@@ -132,6 +132,11 @@ def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[L
         else:
             folded[whole.rewrite] += 1
     listed.sort(
-        key=lambda rule: (STATE_ORDER.index(rule.state), -rule.spared, -rule.agree, rule.rewrite)
+        key=lambda rule: (
+            STATE_ORDER.index(rule.state),
+            -rule.suppressed,
+            -rule.agree,
+            rule.rewrite,
+        )
     )
     return [ListedRule(rule, folded[rule.rewrite]) for rule in listed]

@@ -9,7 +9,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Where a URL was found."""
 
     at: Moment
-    spelling: str  # as written there
+    raw_url: str  # as written there
     on: list[str]  # the page, the page on which that was found ... to a seed; empty for a seed
     depth: int  # links from a seed
     hops: int  # redirects in a row that led to it
@@ -99,7 +99,7 @@ class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
     why: str  # one sentence
     cites: str  # a section of a specification, or a decision page
     rung: str  # of the ladder of comparison
-    lossless: bool  # False: it is a guess
+    lossless: bool  # False: it is a heuristic
 
 
 class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,8 +99,8 @@ def _found(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
         more = len(finding.on) - 2 - _WAY
         yield "", f"… {more:,} more …" if more else "…"
         yield "", "that on ", LinkedURL(finding.on[-1])
-    if finding.spelling != (answer.known_as or answer.url):
-        yield "written", finding.spelling
+    if finding.raw_url != (answer.known_as or answer.url):
+        yield "written", finding.raw_url
     for at, url in enumerate(finding.named_by):
         yield "" if at else "named by", LinkedURL(url)
 

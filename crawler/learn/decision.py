@@ -23,7 +23,7 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.limits import Needed
 from canonry.crawler.learn.rules.infer import as_read, opposite, sections_of
 from canonry.crawler.learn.text.comparison import PageVerdict
-from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
+from canonry.storage.learned.rule_rows import IN_FORCE, URLPair
 
 WITH_VALUES = _DROPS, _BESIDE = "parameter-anywhere", "parameter-irrelevant"
 _OF_PAGE = "parameter-of-page"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from canonry.canon.learned import Rewrite, RuleState
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageComparison, PageVerdict
 from canonry.storage.learned.ledger import CONTENT, MINED, OWN_WORD
-from canonry.storage.learned.tracked_rule import URLPair
+from canonry.storage.learned.rule_rows import URLPair
 
 # Kept for a rule; beyond these, only pairs that differ are added, and none of a rule that has lost.
 _MOST_PAIRS = 200

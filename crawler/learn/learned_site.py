@@ -29,7 +29,7 @@ from canonry.crawler.learn.text.comparison import (
 )
 from canonry.crawler.learn.text.site_text import SiteText
 from canonry.storage.learned.ledger import CONTENT, OWN_WORD
-from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
+from canonry.storage.learned.rule_rows import IN_FORCE, URLPair
 
 _OF_A_CLASS, _OF_FEW_CLASSES = 5, 80  # most pairs of a class, and of a rule with few classes
 _HOLDS = 3  # same classes, with none different, from which a rule seems to hold
@@ -77,7 +77,7 @@ class LearnedSite:
         self.extra = 0  # requests for learning alone
         self.held: list[int] = []  # ids of URLs that rules held before this run ...
         self.began = 0.0  # ... which began then; seconds since 1970
-        self.spared = 0  # URLs that rules held, as further names of a page
+        self.suppressed = 0  # URLs that rules held, as further names of a page
         self.in_doubt: list[int] = []  # ids of URLs that differ by several rules in force
         self._led: dict[str, list[_Led]] = {}  # by the target
         # URLs that answered before their rewritten form did, by that form.

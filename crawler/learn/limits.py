@@ -37,9 +37,9 @@ COPIES = 12
 # A rule that was mined or imported acts after a crawl has seen that this many pages are the same.
 CONFIRMED = 3
 
-# Requests for learning alone: as many as the rules of a site have spared so far, and ahead of that
-# this share of its answers, or the least and as many for each page that is the same (up to the
-# base).
+# Requests for learning alone: as many as the rules of a site have suppressed so far, and ahead of
+# that this share of its answers, or the least and as many for each page that is the same (up to
+# the base).
 LEAST_REQUESTS, BASE_REQUESTS, SHARE_OF_ANSWERS = 6, 40, 0.01
 # For a rule with half of the evidence that it needs: this share of the URLs that wait, up to so
 # many requests.

@@ -30,7 +30,7 @@ from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import MINED
-from canonry.storage.learned.tracked_rule import SAMPLES
+from canonry.storage.learned.rule_rows import SAMPLES
 
 LEAST = 3  # same pages that make a candidate, if none is different
 _MOST_BYTES = 1 << 29  # of all sites in memory; a site that comes back later starts anew

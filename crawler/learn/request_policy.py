@@ -15,7 +15,7 @@ from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.infer import opposite
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageComparison, PageVerdict
-from canonry.storage.learned.tracked_rule import URLPair
+from canonry.storage.learned.rule_rows import URLPair
 from canonry.storage.records import QUESTION
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
@@ -58,9 +58,9 @@ class RequestPolicy:
     def budget(self) -> int:
         """Return how many requests the site's questions may take.
 
-        They are as many as its rules have spared, and some ahead of that: the more pages are the
-        same under a rule that none contradicts, the more. A rule that has half of what it needs
-        gets the rest, where many URLs wait: it would spare most of them.
+        They are as many as its rules have suppressed, and some ahead of that: the more pages are
+        the same under a rule that none contradicts, the more. A rule that has half of what it needs
+        gets the rest, where many URLs wait: it would suppress most of them.
         """
         rules = [rule for rule in self._site.rules.values() if not rule.tally.different]
         best = max(rules, key=lambda rule: rule.tally.same, default=None)
@@ -71,7 +71,7 @@ class RequestPolicy:
             if needed <= 2 * best.weight < 2 * needed:
                 waiting = limits.SHARE_OF_QUEUE * self._site.pages.number_queued
                 ahead = max(ahead, int(min(waiting, limits.MOST_AHEAD)))
-        return self._site.spared + max(ahead, int(limits.SHARE_OF_ANSWERS * self._site.answers))
+        return self._site.suppressed + max(ahead, int(limits.SHARE_OF_ANSWERS * self._site.answers))
 
     def tests_of_run(self) -> list[int]:
         """Return, once in a run, ids of URLs that rules hold: are they still the same pages?
@@ -192,7 +192,7 @@ class RequestPolicy:
             if is_chosen and number < limits.BASE_TESTS + limits.SHARE_TESTED * pages:
                 rule.tests.add(identity)
             chosen |= identity in rule.tests
-        self._site.spared += is_further and not chosen
+        self._site.suppressed += is_further and not chosen
         if chosen and _per_cent(identity) % 2:  # the others wait their turn, since sites change
             self._chosen.append(identity)
         return chosen

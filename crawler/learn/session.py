@@ -31,10 +31,10 @@ from canonry.crawler.learn.text.comparison import PageAnswer
 from canonry.crawler.learn.wall_effects import WallEffects
 from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.plurals import agreement, counted
-from canonry.storage import StoreError
+from canonry.storage import StoreError, facts
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import applied_rules, classes, rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.records import QUESTION, Admission, Candidate, Outcome, RecordedOutcome
 from canonry.storage.rows import leases, pages, urls
 from canonry.storage.sql.bulk import rows_of
@@ -383,7 +383,7 @@ class LearningSession(StoredRules):
             lambda _in_force, rewritten: self.choose_as_test(rewritten, now),
             self._in_force,
         )
-        self._generation = rule_rows.generation(connection)
+        self._generation = facts.generation(connection, facts.RULES)
         return applied.held, applied.released, applied.deferred
 
     def _enters(self, rule: RuleEvidence, before: RuleState, now: float) -> bool:

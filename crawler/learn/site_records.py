@@ -12,9 +12,10 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
 from canonry.storage import State
 from canonry.storage.http_status import GONE, OK
-from canonry.storage.learned import classes, host_urls, ledger, rule_rows
-from canonry.storage.learned.ledger import PastURL, StoredPair
-from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
+from canonry.storage.learned import host_urls, ledger, rule_rows
+from canonry.storage.learned.host_urls import PastURL
+from canonry.storage.learned.ledger import StoredPair
+from canonry.storage.learned.rule_rows import IN_FORCE, TrackedRule
 
 _URLS = 4_000  # of a site that are loaded: the latest
 _MOST_COUNTED = 100_000  # answers of a site
@@ -47,12 +48,12 @@ def load(
     if not whole and not rules:
         return
     host_urls.index(connection)
-    site.answers = ledger.number_answered(connection, hosts, _MOST_COUNTED)
+    site.answers = host_urls.number_answered(connection, hosts, _MOST_COUNTED)
     site.began = since
     if since and any(rule.state in IN_FORCE for rule in rules):
-        site.held = classes.held_of(connection, hosts, _MOST_COUNTED)
-        site.spared = len(site.held)
-    past_urls = ledger.urls_of(connection, hosts, _URLS) if whole else []
+        site.held = host_urls.held(connection, hosts, _MOST_COUNTED)
+        site.suppressed = len(site.held)
+    past_urls = host_urls.latest(connection, hosts, _URLS) if whole else []
     for past in past_urls:
         _add_url(site, past, canonicalizer, since)
     moved = {past.url_id for past in past_urls if past.state == State.REDIRECTED}
@@ -68,11 +69,11 @@ def load(
         if past.state == State.QUEUED:
             site.pages.waits(canonicalizer.identity(past.url))
     if not whole:
-        site.extra = limits.BASE_REQUESTS  # what it may ask for before it spares, it has
+        site.extra = limits.BASE_REQUESTS  # what it may ask for before it suppresses, it has
     site.pages.unsaved.clear()
     site.restore(evidence_of(connection, rules))
     led = [past.url_id for past in past_urls if past.state == State.REDIRECTED or past.canonical]
-    for hop in ledger.open_hops_of(connection, led) if led else ():
+    for hop in host_urls.open_hops(connection, led) if led else ():
         site.led(canonicalizer.identity(hop.url), canonicalizer.identity(hop.target))
 
 
@@ -85,7 +86,7 @@ def first_pages_of(connection: Connection, name: str, until: float) -> list[str]
         until: those fetched before this time; seconds since 1970.
     """
     hosts = [without_port(one) for one in (name, f"www.{name}")]
-    return ledger.first_pages_of(connection, hosts, until, _FIRST_PAGES)
+    return host_urls.first_pages(connection, hosts, _FIRST_PAGES, until)
 
 
 def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer, since: float) -> None:

@@ -19,7 +19,7 @@ from canonry.crawler.learn.decision import (
 from canonry.crawler.learn.evidence import ClassTally, RuleEvidence
 from canonry.crawler.learn.text.comparison import PageVerdict
 from canonry.crawler.plurals import counted
-from canonry.storage.learned.tracked_rule import IN_FORCE, URLPair
+from canonry.storage.learned.rule_rows import IN_FORCE, URLPair
 
 _NAMED = 2  # most URLs in a sentence
 

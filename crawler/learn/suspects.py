@@ -51,7 +51,7 @@ class Suspects:
     """Pages of one kind under unlike paths, and the questions about them."""
 
     first: AnsweredPage
-    marks: tuple[tuple[int, TextBlock], ...]  # under which they are found
+    sketch: tuple[tuple[int, TextBlock], ...]  # under which they are found
     common: Blocks | None = None  # blocks in all of them; None: there is one
     kept: list[AnsweredPage] = field(default_factory=list)
     bytes: int = 0  # of their blocks
@@ -98,7 +98,7 @@ class SuspectGroups:
     def __init__(self) -> None:
         """Start without any."""
         self._suspects: OrderedDict[int, Suspects] = OrderedDict()  # the latest at the end
-        self._marked: dict[tuple[int, TextBlock], Suspects] = {}  # by kind and some of their text
+        self._by_sketch: dict[tuple[int, TextBlock], Suspects] = {}  # by kind and hashes of text
         self._texts: dict[int, Blocks] = {}  # what `elsewhere` has found
         self._first: list[AnsweredPage] = []  # the first pages of the first kind
         self._frame: Blocks = frozenset()  # text of its pages, as long as there is no other kind
@@ -161,17 +161,17 @@ class SuspectGroups:
         own = answer.blocks - elsewhere
         # Tokens and clocks make a part of little text.
         ranked = [min(own), max(own)] if len(own) > _FEW else sorted(own)
-        marks = list(dict.fromkeys(ranked[:2] + ranked[-2:]))
-        for mark in marks:
-            found = self._marked.get((answer.kind, mark))
+        sketch = list(dict.fromkeys(ranked[:2] + ranked[-2:]))
+        for one in sketch:
+            found = self._by_sketch.get((answer.kind, one))
             if found is not None and found.has_room_for(answer, elsewhere):
                 self._suspects.move_to_end(id(found))
                 return found
-        if not marks:
+        if not sketch:
             return None
-        found = Suspects(answer, tuple((answer.kind, mark) for mark in marks))
+        found = Suspects(answer, tuple((answer.kind, one) for one in sketch))
         self._suspects[id(found)] = found
-        self._marked |= dict.fromkeys(found.marks, found)
+        self._by_sketch |= dict.fromkeys(found.sketch, found)
         if len(self._suspects) > _SUSPECTED:
             self.drop(next(iter(self._suspects.values())))
         return found
@@ -179,9 +179,9 @@ class SuspectGroups:
     def drop(self, found: Suspects) -> None:
         """Forget a group of suspects."""
         self._suspects.pop(id(found), None)
-        for mark in found.marks:
-            if self._marked.get(mark) is found:
-                del self._marked[mark]
+        for one in found.sketch:
+            if self._by_sketch.get(one) is found:
+                del self._by_sketch[one]
 
     def other_than(self, found: Suspects) -> AnsweredPage | None:
         """Return a page of another kind, or with other text if there is one kind; None if none."""

@@ -13,7 +13,7 @@ SERIES = (
     ("known", "c5", ""),
     ("fetched", "c1", ""),
     ("redirected", "c2", "8 3"),
-    ("spared", "c2", "2 6"),
+    ("suppressed", "c2", "2 6"),
     ("held", "c3", "2 3"),
     ("queued", "c4", "10 3 2 3"),
 )

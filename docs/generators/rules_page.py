@@ -26,7 +26,7 @@ def rules_page() -> str:
         "Rules make the identity, which is compared. No rule changes the URL that is requested.",
         "The specifications guarantee *lossless* rules, and these always run, but for those that",
         "only [some dialects](#lossless-rules-of-some-dialects) have. Rules of the rung `practice`",
-        "are guesses, and a policy chooses among them; those of `protocol` are learned.",
+        "are heuristics, and a policy chooses among them; those of `protocol` are learned.",
         "",
         "## Repairs, as browsers make them",
         "",
@@ -50,9 +50,9 @@ def rules_page() -> str:
             if len(step.dialects) < len(LADDERS)
         ),
         "",
-        "## The guesses of each policy",
+        "## The heuristics of each policy",
         "",
-        *(_guesses_of(name) for name in preset_names()),
+        *(_heuristics_of(name) for name in preset_names()),
     ]
     lines += [
         "",
@@ -69,10 +69,10 @@ def rules_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _guesses_of(name: str) -> str:
-    """Return the guesses of a preset, as an item of a list."""
-    guesses = [step.name for step in STEPS if step.name in preset(name).practice]
-    return f"- `{name}`: {', '.join(f'`{guess}`' for guess in guesses) or 'none'}"
+def _heuristics_of(name: str) -> str:
+    """Return the heuristics of a preset, as an item of a list."""
+    heuristics = [step.name for step in STEPS if step.name in preset(name).practice]
+    return f"- `{name}`: {', '.join(f'`{heuristic}`' for heuristic in heuristics) or 'none'}"
 
 
 def _example(rule: "Rule") -> str:

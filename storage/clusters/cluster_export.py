@@ -191,7 +191,7 @@ def merged_pairs(
     for merged in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings():
         other = redact(merged["same_as"])
         yield MergedPair(
-            url=redact(merged["spelling"]),
+            url=redact(merged["raw_url"]),
             same_as=other,
             reason=POLICY,
             via=other,

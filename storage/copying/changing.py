@@ -15,7 +15,7 @@ from canonry.storage.copying.copying import copy
 from canonry.storage.copying.forecasts import Forecast, foresee
 from canonry.storage.copying.row_rewriting import NewPolicy, Rewriting
 from canonry.storage.facts import read_facts
-from canonry.storage.sql.database_faults import explaining, naming
+from canonry.storage.sql.database_faults import explaining, naming, opened
 from canonry.storage.sql.engine import open_engine
 from canonry.storage.sql.store_errors import StoreError
 
@@ -84,12 +84,11 @@ def forecast(
         StoreError: if there is no store, or the database fails.
     """
     with ExitStack() as stack:
-        engine = open_engine(url, read_only=True)
-        stack.callback(engine.dispose)
+        engine = stack.enter_context(opened(url))
         folder = stack.enter_context(TemporaryDirectory(prefix="canonry-"))
         work = open_engine(f"sqlite:///{Path(folder) / 'keys.db'}")
         stack.callback(work.dispose)
-        with explaining(engine), engine.begin() as source, work.begin() as keys:
+        with engine.begin() as source, work.begin() as keys:
             with naming(engine):
                 if read_facts(source)["policy"] == plan.new.policy.label:
                     raise StoreError(f"its policy is {plan.new.policy.versioned_name} already")

@@ -192,8 +192,8 @@ def _rows_after(
     """Return the next rows of a table, after a key if one is given."""
     names = ", ".join(column.name for column in table.columns)
     order = ", ".join(column.name for column in table.primary_key)
-    mark = "?" if reading.dialect.name == "sqlite" else "%s"
-    where = "" if key is None else f"WHERE ({order}) > ({', '.join([mark] * len(key))})"
+    placeholder = "?" if reading.dialect.name == "sqlite" else "%s"
+    where = "" if key is None else f"WHERE ({order}) > ({', '.join([placeholder] * len(key))})"
     text = f"SELECT {names} FROM {table.name} {where} ORDER BY {order} LIMIT {_ROWS}"  # noqa: S608 - our names
     return [tuple(row) for row in reading.exec_driver_sql(text, key or ())]
 

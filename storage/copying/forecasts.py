@@ -14,7 +14,7 @@ from canonry.storage.copying.row_rewriting import (
     new_keys,
     targets_of,
 )
-from canonry.storage.rows.urls import spellings
+from canonry.storage.rows.urls import raw_urls
 from canonry.storage.sql.bulk import put, rows_of
 from canonry.storage.sql.schema import aliases, urls
 from canonry.storage.sql.tables.figure_tables import merges
@@ -115,7 +115,7 @@ def _split(
     some = list(work.scalars(select(_targets.c.alias_id).limit(most)))
     examples = select(aliases.c.target_url, aliases.c.to_id, aliases.c.kind)
     found = source.execute(examples.where(aliases.c.id.in_(some))).all()
-    texts = spellings(source, [row.to_id for row in found])
+    texts = raw_urls(source, [row.to_id for row in found])
     return number, [
         Example(redact(row.target_url), redact(texts[row.to_id]), row.kind) for row in found
     ]
@@ -128,7 +128,7 @@ def _merged_examples(
     several = select(func.min(new_keys.c.url_id), func.max(new_keys.c.url_id))
     several = several.group_by(new_keys.c.key).having(func.count() > 1)
     found = work.execute(several.limit(most)).all()
-    texts = spellings(source, [url_id for pair in found for url_id in pair])
+    texts = raw_urls(source, [url_id for pair in found for url_id in pair])
     pairs = [(texts[other], texts[one]) for one, other in found if {one, other} <= texts.keys()]
     return [Example(redact(u), redact(other), merging_rules(u, other)) for u, other in pairs]
 
@@ -139,13 +139,13 @@ def _apart(source: Connection, make: Canonicalizer, most: int) -> tuple[int, lis
     The store has only one sample for each set of rules, which stands for all of its links.
     """
     number, examples = 0, []
-    query = select(merges.c.rules, merges.c.count, merges.c.spelling, merges.c.same_as)
-    for rules, count, spelling, same_as in source.execute(query.order_by(merges.c.count.desc())):
+    query = select(merges.c.rules, merges.c.count, merges.c.raw_url, merges.c.same_as)
+    for rules, count, raw_url, same_as in source.execute(query.order_by(merges.c.count.desc())):
         try:
-            same = make(spelling).key == make(same_as).key
+            same = make(raw_url).key == make(same_as).key
         except InvalidURL:
             continue
         if not same:
             number += count
-            examples.append(Example(redact(spelling), redact(same_as), rules))
+            examples.append(Example(redact(raw_url), redact(same_as), rules))
     return number, examples[:most]

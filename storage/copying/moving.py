@@ -1,15 +1,13 @@
 """Move a store to another database, where its crawl continues."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, func, select
 
 from canonry.storage.copying.copying import CopiedRows, copy
 from canonry.storage.facts import check_unserved
-from canonry.storage.sql.database_faults import explaining, naming
-from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.database_faults import naming, opened
 from canonry.storage.sql.schema import hosts
 from canonry.storage.sql.store_errors import StoreError
 
@@ -32,24 +30,13 @@ def move(
         StoreError: the source is used or of another schema, or the target is no empty database.
     """
     with (
-        _opened(source, read_only=True) as old,
-        _opened(target, read_only=False) as new,
+        opened(source) as old,
+        opened(target, read_only=False) as new,
         naming(old),
         old.begin() as reading,
     ):
         _check_unused(reading)
         return copy(reading, new, advance, notify)
-
-
-@contextmanager
-def _opened(url: str, *, read_only: bool) -> Iterator[Engine]:
-    """Open a database, and close it at the end."""
-    engine = open_engine(url, read_only=read_only)
-    try:
-        with explaining(engine):
-            yield engine
-    finally:
-        engine.dispose()
 
 
 def _check_unused(reading: Connection) -> None:

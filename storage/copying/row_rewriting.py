@@ -27,7 +27,7 @@ from sqlalchemy import (
 from canonry.canon import Canonicalizer, InvalidURL, Refused
 from canonry.storage.records import ORDINARY, TARGET, Candidate
 from canonry.storage.rows import pages
-from canonry.storage.rows.urls import columns_of, host_ids, spellings
+from canonry.storage.rows.urls import columns_of, host_ids, raw_urls
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import (
@@ -62,7 +62,7 @@ merged = Table(
 # Of several URLs that become one, the first in this order stays: a page without an error, else a
 # queued URL, so that no page is lost; then redirects, error pages, held and failed URLs.
 _URLS = text("""
-SELECT urls.id, urls.url, urls.spelling,
+SELECT urls.id, urls.url, urls.raw_url,
     CASE WHEN urls.state = 1 AND coalesce(pages.status, 0) < 400 THEN 0 WHEN urls.state = 0 THEN 1
     WHEN urls.state = 2 THEN 2 WHEN urls.state = 1 THEN 3
     WHEN urls.state = 4 AND urls.reason <> 'learned' THEN 4 WHEN urls.state = 4 THEN 5 ELSE 6 END
@@ -100,7 +100,7 @@ class NewPolicy(NamedTuple):
     new: Canonicalizer
     old: Canonicalizer | None  # None: its file is not known
     read: Callable[[str], Target]  # what to request for a target that becomes a URL of its own
-    merging_rules: Callable[[str, str], str]  # the rules that merge two spellings
+    merging_rules: Callable[[str, str], str]  # the rules that merge two raw URLs
     check: Callable[[Connection], None]  # raises if a crawl uses the store
     learned: Callable[[Connection], None]  # applies learned rules to the new keys
 
@@ -243,7 +243,7 @@ class Rewriting:
             redirected = edge["kind"] == "redirect"
             candidate = Candidate(
                 url=target.url,
-                spelling=edge["target_url"],
+                raw_url=edge["target_url"],
                 key=key,
                 host=target.host,
                 depth=depth,
@@ -263,12 +263,12 @@ class Rewriting:
     ) -> None:
         """Count URLs that are merged away as merged links, by the rules that merge them."""
         ids = list(old)
-        texts = spellings(self._reading, {*ids, *(survivors[one] for one in ids)})
+        texts = raw_urls(self._reading, {*ids, *(survivors[one] for one in ids)})
         tally = pages.Tally()
         for one in ids:
-            spelling, same_as = texts[one], texts[survivors[one]]
-            if rules := self._plan.merging_rules(spelling, same_as):
-                tally.add(rules, spelling, same_as)
+            raw_url, same_as = texts[one], texts[survivors[one]]
+            if rules := self._plan.merging_rules(raw_url, same_as):
+                tally.add(rules, raw_url, same_as)
         pages.put_merges(connection, tally)
 
     def finish(self, connection: Connection) -> None:
@@ -336,23 +336,23 @@ def _texts(
     """Return the texts from which the keys of URLs were made.
 
     Mostly that is the URL. But a policy may keep fragments, or read what browsers repair; then the
-    key can be that of the spelling. The text whose old key leads to the URL is the right one.
+    key can be that of the raw URL. The text whose old key leads to the URL is the right one.
     """
     texts = [row.url for row in rows]
     old = plan.old
     if old is not None and old.policy.dialect == "whatwg" and "fragment" in old.policy.practice:
         return texts
     for place, row in enumerate(rows):
-        if row.spelling is not None:
-            texts[place] = _source(connection, row.id, row.url, row.spelling, plan)
+        if row.raw_url is not None:
+            texts[place] = _source(connection, row.id, row.url, row.raw_url, plan)
     return texts
 
 
-def _source(connection: Connection, url_id: int, url: str, spelling: str, plan: NewPolicy) -> str:
+def _source(connection: Connection, url_id: int, url: str, raw_url: str, plan: NewPolicy) -> str:
     """Return the text from which the key of one URL was made."""
-    if plan.old is None:  # the spelling counts if the new policy requests the URL for it
-        found = next(iter(plan.new.many([spelling])))
-        return url if isinstance(found, Refused) or found.url != url else spelling
-    by_key = {key_of(plan.old, text): text for text in (spelling.partition("#")[0], spelling, url)}
+    if plan.old is None:  # the raw URL counts if the new policy requests the URL for it
+        found = next(iter(plan.new.many([raw_url])))
+        return url if isinstance(found, Refused) or found.url != url else raw_url
+    by_key = {key_of(plan.old, text): text for text in (raw_url.partition("#")[0], raw_url, url)}
     known = url_ids_of_keys(connection, list(by_key))
     return next((by_key[key] for key, at in known.items() if at == url_id), url)

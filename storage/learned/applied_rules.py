@@ -1,30 +1,31 @@
 """Applied rules: what a change of rules does to the URLs that the store knows."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import not_
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
 from canonry.canon.pipeline import Rewritten
 from canonry.storage.http_status import OK
-from canonry.storage.learned import deferral, host_urls
+from canonry.storage.learned import host_urls
 from canonry.storage.learned.classes import (
     HELD,
     LEARNED,
-    alive_url_ids,
+    defer,
     edges_of,
+    may_represent,
     put_edges,
     release,
+    restore,
 )
 from canonry.storage.records import ALIAS, ORDINARY, TARGET
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import transitions, url_suffixes
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_rows
 from canonry.storage.sql.schema import State, classes
-from canonry.storage.sql.transitions import Transition, state_reason
 
 _AT_ONCE = 10_000  # rows
 Rewrite: TypeAlias = Callable[[list[str]], Sequence[Rewritten | None]]
@@ -38,8 +39,7 @@ class AppliedRules(NamedTuple):
     held: list[int]  # ids of URLs that left the queue
     released: list[int]  # of URLs that went back to it
     deferred: list[int]  # of URLs that stayed in it, to be asked later
-    keys: int  # classes with URLs that rules change or hold
-    spared: Mapping[str, int]  # how many URLs of the hosts each rule holds now, by rule id
+    suppressed: Mapping[str, int]  # how many URLs of the hosts each rule holds now, by rule id
 
 
 class _KnownURL(NamedTuple):
@@ -55,38 +55,29 @@ class _KnownURL(NamedTuple):
     url: str
 
     @property
-    def is_held(self) -> bool:
-        """Return True if rules hold it."""
-        return self.state == _HELD and self.reason == LEARNED
-
-    @property
     def may_wait(self) -> bool:
         """Return True if it may be deferred: queued, no seed, and not promoted."""
         is_ordinary = self.priority in {ORDINARY, ALIAS}
         return self.state == _QUEUED and is_ordinary and self.source is not None
 
 
+_Member: TypeAlias = tuple[_KnownURL, Rewritten]
 _COLUMNS = "id, host_id, state, reason, depth, priority, source_id"
 _STATE, _REASON, _PRIORITY = 2, 3, 5
-_Rows: TypeAlias = tuple[Sequence[tuple[Any, ...]], list[str]]  # columns of rows, and their URLs
-_KNOWN_BY_ID = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
 
 
-def _known_urls_of(connection: Connection, names: Collection[str]) -> Iterator[_Rows]:
-    """Yield the rows of hosts' URLs in batches: the columns, and the URLs."""
-    for host_id, name in _hosts_named(connection, names):
-        question = f"SELECT {_COLUMNS}, suffix FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
-        for rows in stream_rows(connection, question, _AT_ONCE):
-            yield rows, url_suffixes.urls_of([row[-1] for row in rows], name)
+class _Grouped(NamedTuple):
+    """Known URLs, grouped by the key that rules give them."""
+
+    members: dict[bytes, list[_Member]]  # by key, the URLs that rules change or hold
+    fetched: dict[bytes, list[int]]  # by key, the ids of those that were fetched
+    free: list[int]  # ids of held URLs that no rule holds now
+    deferred: set[int]  # ids of all URLs that are deferred
 
 
-def _hosts_named(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yield the ids and names of hosts.
-
-    The index that finds their URLs is made here if it is missing.
-    """
-    host_urls.index(connection)
-    yield from list(rows_of(connection, "SELECT id, name FROM hosts WHERE name", list(names)))
+def _hosts_named(connection: Connection, names: Collection[str]) -> dict[int, str]:
+    """Return the names of hosts by their ids."""
+    return dict(rows_of(connection, "SELECT id, name FROM hosts WHERE name", list(names)))
 
 
 def apply_rules(
@@ -111,28 +102,25 @@ def apply_rules(
         now: seconds since 1970.
         choose_as_test: returns True for queued URLs that are fetched anyway, to check rules.
     """
-    _clear(connection, names)
-    before: set[int] = set()
-    known_urls = _noting_deferred(_known_urls_of(connection, names), before)
-    members, free = _by_class(known_urls, rewrite, rewrite_held)
-    ids_by_key: dict[bytes, int] = url_ids_of_keys(connection, list(members))
-    waiting = _waiting(connection, members, ids_by_key, rewrite)
-    answered = {url.url_id for key in waiting for url in _fetched(members[key])}
-    alive = alive_url_ids(connection, answered.union(ids_by_key.values()))
+    hosts = _hosts_named(connection, names)
+    change_rows(connection, "DELETE FROM classes WHERE host_id", list(hosts))
+    members, fetched, free, before = _grouped(connection, hosts, rewrite, rewrite_held)
+    own = url_ids_of_keys(connection, list(members))
+    waiting = _waiting(connection, members, fetched, own, rewrite)
+    answered = {url_id for key in waiting for url_id in fetched[key]}
+    alive = may_represent(connection, answered.union(own.values()))
     for key, member in waiting.items():
-        if any(url.url_id in alive for url in _fetched(members[key])):
-            del ids_by_key[key]  # its page is known already, under another name
+        if any(url_id in alive for url_id in fetched[key]):
+            del own[key]  # its page is known already, under another name
             members[key].append(member)
-    dead = answered - alive
+    dead = answered.difference(alive)
     held: list[tuple[_KnownURL, int, Rewritten]] = []
     representatives: list[tuple[bytes, int, int]] = []
-    chosen: list[tuple[_KnownURL, Rewritten]] = []
+    chosen: list[_Member] = []
     for key, group in members.items():
-        representative = ids_by_key.get(key)
+        representative = own.get(key)
         if representative not in alive:
-            best = _best(
-                [member for member in group if member[0].url_id not in dead] if dead else group
-            )
+            best = _best([one for one in group if one[0].url_id not in dead] if dead else group)
             if best is None:
                 continue
             representative = best[0].url_id
@@ -151,8 +139,11 @@ def apply_rules(
         for url, rewritten in chosen
         if url.may_wait and rewritten.rules and not choose_as_test(rewritten)
     }
-    deferred = deferral.only(connection, before.difference(new), later)
-    return AppliedRules(new, released, deferred, len(members), _spared(held, members))
+    before.difference_update(new)
+    restore(connection, before - later)
+    deferred = sorted(later - before)
+    defer(connection, deferred)
+    return AppliedRules(new, released, deferred, _suppressed(held, members))
 
 
 def hold_fetched(
@@ -169,25 +160,23 @@ def hold_fetched(
     Returns:
         The ids of these URLs; the caller removes their pages.
     """
-    members, _free = _by_class(_known_urls_of(connection, names), rewrite, rewrite)
-    ids_by_key = url_ids_of_keys(connection, list(members))
-    candidates = {url.url_id for group in members.values() for url in _fetched(group)}
-    good = _with_pages(connection, candidates.union(ids_by_key.values()))
-    moved: dict[int, Transition] = {}
-    edges: list[tuple[int, int, str]] = []
+    hosts = _hosts_named(connection, names)
+    members, fetched, _free, _deferred = _grouped(connection, hosts, rewrite, rewrite)
+    own = url_ids_of_keys(connection, list(members))
+    good = _with_pages(connection, {*own.values(), *(i for ids in fetched.values() for i in ids)})
+    edges: dict[int, tuple[int, str]] = {}
     for key, group in members.items():
-        best = ids_by_key.get(key)
+        best = own.get(key)
         if best not in good:
-            fetched = [one for one in group if one[0].url_id in good]
-            best = min(fetched, key=_rank)[0].url_id if fetched else None
+            fetched_urls = (one for one in group if one[0].url_id in good)
+            first = min(fetched_urls, key=_rank, default=None)
+            best = None if first is None else first[0].url_id
         for url, found in group:
             if best is not None and url.url_id in good and url.url_id != best and url.source:
-                before = state_reason(url.state, url.reason)
-                moved[url.url_id] = Transition(url.host_id, url.depth, before, HELD)
-                edges.append((url.url_id, best, found.identity))
-    transitions.move(connection, moved)
-    put_edges(connection, sorted(edges), now)
-    return list(moved)
+                edges[url.url_id] = best, found.identity
+    held = transitions.move_ids(connection, list(edges), HELD)
+    put_edges(connection, [(url_id, *edges[url_id]) for url_id in sorted(held)], now)
+    return held
 
 
 def _with_pages(connection: Connection, url_ids: Collection[int]) -> set[int]:
@@ -199,56 +188,50 @@ def _with_pages(connection: Connection, url_ids: Collection[int]) -> set[int]:
     return {url_id for (url_id,) in rows_of(connection, question, list(url_ids))}
 
 
-def _noting_deferred(known_urls: Iterable[_Rows], deferred: set[int]) -> Iterator[_Rows]:
-    """Yield known URLs unchanged, and add the ids of deferred ones to a set."""
-    for rows, urls in known_urls:
-        deferred.update(
-            row[0] for row in rows if row[_PRIORITY] == ALIAS and row[_STATE] == _QUEUED
-        )
-        yield rows, urls
+def _grouped(
+    connection: Connection, hosts: Mapping[int, str], rewrite: Rewrite, rewrite_held: Rewrite
+) -> _Grouped:
+    """Group the known URLs of hosts by the key that rules give them.
 
-
-def _by_class(
-    known_urls: Iterable[_Rows],
-    rewrite: Rewrite,
-    rewrite_held: Rewrite,
-) -> tuple[dict[bytes, list[tuple[_KnownURL, Rewritten]]], list[int]]:
-    """Group known URLs by the key that rules give them.
+    The index that finds these URLs is made here if it is missing.
 
     Args:
-        known_urls: their columns, and the URLs, in batches.
+        connection: in a writing transaction.
+        hosts: the names of the hosts by their ids.
         rewrite: applies the active rules.
         rewrite_held: applies active and suspended rules.
-
-    Returns:
-        By key, the URLs that rules change or hold; and the ids of those that no rule holds now.
     """
-    members: dict[bytes, list[tuple[_KnownURL, Rewritten]]] = {}
-    free: list[int] = []
+    host_urls.index(connection)
+    grouped = members, fetched, free, deferred = _Grouped({}, {}, [], set())
     new_known = tuple.__new__  # a third of the time of calling the class
-    for rows, urls in known_urls:
-        are_held = [row[_REASON] == LEARNED and row[_STATE] == _HELD for row in rows]
-        held = iter(rewrite_held(list(compress(urls, are_held))))
-        others = iter(rewrite(list(compress(urls, map(not_, are_held)))))
-        for row, url, is_held in zip(rows, urls, are_held, strict=True):
-            found = next(held if is_held else others)
-            if found is not None and (found.rules or is_held):
-                one = new_known(_KnownURL, (*row[:-1], url)), found
-                if (group := members.get(found.key)) is None:
-                    members[found.key] = [one]
-                else:
-                    group.append(one)
-            elif is_held:
-                free.append(row[0])
-    return members, free
+    for host_id, name in hosts.items():
+        question = f"SELECT {_COLUMNS}, suffix FROM url_rows WHERE host_id = {host_id:d}"  # noqa: S608 - ours
+        for rows in stream_rows(connection, question, _AT_ONCE):
+            urls = url_suffixes.urls_of([row[-1] for row in rows], name)
+            are_held = [row[_REASON] == LEARNED and row[_STATE] == _HELD for row in rows]
+            held = iter(rewrite_held(list(compress(urls, are_held))))
+            others = iter(rewrite(list(compress(urls, map(not_, are_held)))))
+            for row, url, is_held in zip(rows, urls, are_held, strict=True):
+                if row[_PRIORITY] == ALIAS and row[_STATE] == _QUEUED:
+                    deferred.add(row[0])
+                found = next(held if is_held else others)
+                if found is not None and (found.rules or is_held):
+                    one = new_known(_KnownURL, (*row[:-1], url)), found
+                    members.setdefault(found.key, []).append(one)
+                    if row[_STATE] == _FETCHED:
+                        fetched.setdefault(found.key, []).append(row[0])
+                elif is_held:
+                    free.append(row[0])
+    return grouped
 
 
 def _waiting(
     connection: Connection,
-    members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
-    ids_by_key: Mapping[bytes, int],
+    members: Mapping[bytes, Sequence[_Member]],
+    fetched: Collection[bytes],
+    own: Mapping[bytes, int],
     rewrite: Rewrite,
-) -> dict[bytes, tuple[_KnownURL, Rewritten]]:
+) -> dict[bytes, _Member]:
     """Return by key the queued URLs whose page was fetched under a name that rules change.
 
     No rule changes these URLs themselves.
@@ -256,11 +239,13 @@ def _waiting(
     Args:
         connection: of the store.
         members: by key, the URLs that rules change or hold.
-        ids_by_key: by key, the id of the URL with that identity.
+        fetched: the keys of which some were fetched.
+        own: by key, the id of the URL with that identity.
         rewrite: applies the active rules.
     """
-    keys = {url_id: key for key, url_id in ids_by_key.items() if _has_answered(members[key])}
-    found = map(_KnownURL._make, rows_of(connection, _KNOWN_BY_ID, list(keys)))
+    keys = {url_id: key for key, url_id in own.items() if key in fetched}
+    question = f"SELECT {_COLUMNS}, url FROM urls WHERE id"  # noqa: S608 - our names
+    found = map(_KnownURL._make, rows_of(connection, question, list(keys)))
     queued = [url for url in found if url.may_wait and url.priority == ORDINARY]
     waiting = {}
     for url, changed in zip(queued, rewrite([url.url for url in queued]), strict=True):
@@ -269,25 +254,6 @@ def _waiting(
             identity = members[key][0][1].identity
             waiting[key] = url, Rewritten(identity, key, (), identity)
     return waiting
-
-
-def _fetched(group: Iterable[tuple[_KnownURL, Rewritten]]) -> Iterator[_KnownURL]:
-    """Yield the URLs of a class that were fetched."""
-    yield from (known for known, _found in group if known.state == _FETCHED)
-
-
-def _has_answered(group: Iterable[tuple[_KnownURL, Rewritten]]) -> bool:
-    """Return True if a URL of a class was fetched."""
-    for known, _found in group:  # noqa: SIM110 - a generator takes longer
-        if known.state == _FETCHED:
-            return True
-    return False
-
-
-def _clear(connection: Connection, names: Collection[str]) -> None:
-    """Delete the classes that are represented by URLs of hosts."""
-    found = rows_of(connection, "SELECT id FROM hosts WHERE name", list(names))
-    change_rows(connection, "DELETE FROM classes WHERE host_id", [host_id for (host_id,) in found])
 
 
 def _may_be_held(
@@ -299,9 +265,7 @@ def _may_be_held(
     return known.state == _HELD
 
 
-def _best(
-    group: Iterable[tuple[_KnownURL, Rewritten]],
-) -> tuple[_KnownURL, Rewritten] | None:
+def _best(group: Iterable[_Member]) -> _Member | None:
     """Return the best representative of a class whose own identity no URL has.
 
     Fetched URLs come first, then queued, redirected and held ones. Queued precede redirected: they
@@ -310,12 +274,12 @@ def _best(
     candidates = [
         one
         for one in group
-        if one[0].state in _BETTER and (one[0].state != _HELD or one[0].is_held)
+        if one[0].state in _BETTER and (one[0].state != _HELD or one[0].reason == LEARNED)
     ]
     return candidates[0] if len(candidates) == 1 else min(candidates, key=_rank, default=None)
 
 
-def _rank(one: tuple[_KnownURL, Rewritten]) -> tuple[int, bool, int, int]:
+def _rank(one: _Member) -> tuple[int, bool, int, int]:
     """Return the sort key of representatives; the smallest is the best."""
     known = one[0]
     return _BETTER[known.state], known.url.startswith("http:"), len(known.url), known.url_id
@@ -341,9 +305,9 @@ def _hold(
     put_edges(connection, [(url_id, *edge) for url_id, edge in sorted(edges.items())], now)
 
 
-def _spared(
+def _suppressed(
     held: Iterable[tuple[_KnownURL, int, Rewritten]],
-    members: Mapping[bytes, Sequence[tuple[_KnownURL, Rewritten]]],
+    members: Mapping[bytes, Sequence[_Member]],
 ) -> Counter[str]:
     """Return by rule id how many of the held URLs each rule holds.
 

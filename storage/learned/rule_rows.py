@@ -1,11 +1,14 @@
-"""Rows of learned rules: the one place where rules are encoded for the store and decoded."""
+"""Rules as a store holds them: the one place where they are encoded and decoded."""
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import astuple
 from sqlalchemy import (
+    Column,
     Connection,
     RowMapping,
     Select,
@@ -17,45 +20,70 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.canon.learned import FAMILIES, Rewrite, to_fields
-from canonry.storage.learned import ledger
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.canon.learned import FAMILIES, Evidence, LearnedRule, Rewrite, RuleState, to_fields
+from canonry.storage.learned.ledger import SAME, UNKNOWN
 from canonry.storage.sql import bulk
 from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import meta, rules
+from canonry.storage.sql.schema import pairs, rules
 from canonry.storage.sql.stored_json import damaged, stored_json
 
-_COUNTERS = (  # columns that are attributes of a rule, under the same names
-    "state",
-    "agree",
-    "disagree",
-    "confirmed",
-    "tests",
-    "first_seen",
-    "last_seen",
-    "entered_at",
-    "spared",
-)
-_COLUMNS = ("id", "host", "definition", *_COUNTERS)
-_SELECT = select(*(rules.c[name] for name in _COLUMNS))
+SAMPLES = 5  # pairs that a rule shows, for it and against it each
+IN_FORCE: tuple[RuleState, ...] = ("active", "suspended")  # these rules hold URLs
+URLPair: TypeAlias = tuple[str, str]  # two identities, sorted
+# Columns that are attributes of a rule, under the same names.
+_COUNTERS = [c.name for c in rules.c if c.name not in {"id", "host", "definition"}]
+_is_it = rules.c.id == bindparam("rule")
 # Built once: building a statement takes longer than running it.
-_GENERATION = Prepared(select(meta.c.value).where(meta.c.name == "rules"))  # run per transaction
-_SET_SPARED = Prepared(
-    update(rules).where(rules.c.id == bindparam("rule")).values(spared=bindparam("number"))
+_SET_SUPPRESSED = Prepared(update(rules).where(_is_it).values(suppressed=bindparam("number")))
+_ADD_SUPPRESSED = Prepared(
+    update(rules).where(_is_it).values(suppressed=rules.c.suppressed + bindparam("number"))
 )
-_ADD_SPARED = Prepared(
-    update(rules)
-    .where(rules.c.id == bindparam("rule"))
-    .values(spared=rules.c.spared + bindparam("number"))
-)
+
+
+@dataclass(slots=True)
+class TrackedRule:
+    """A rule with counts of classes that agree and disagree; times are seconds since 1970."""
+
+    rewrite: Rewrite
+    state: RuleState = "candidate"
+    agree: int = 0
+    disagree: int = 0
+    confirmed: int = 0  # of those that agree, how many by the site's own word
+    tests: int = 0  # URLs that were requested although it could hold them
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    entered_at: float = 0.0
+    suppressed: int = 0  # approximate number of URLs that it holds; sorts lists
+    samples: list[URLPair] = field(default_factory=list)  # the first few that agree ...
+    against: list[URLPair] = field(default_factory=list)  # ... and that do not
+    id: str = field(init=False)  # the id of its rewrite
+
+    def __post_init__(self) -> None:
+        """Compute the id once."""
+        self.id = self.rewrite.id
+
+    def enter(self, state: RuleState, now: float) -> None:
+        """Enter a state."""
+        self.state, self.entered_at = state, now
+
+    def as_learned(self) -> LearnedRule:
+        """Return the rule as users see it and as rule sets apply it."""
+        evidence = Evidence(
+            agree=self.agree,
+            disagree=self.disagree,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+            samples=tuple(self.samples),
+            against=tuple(self.against),
+        )
+        return LearnedRule(*astuple(self.rewrite), state=self.state, evidence=evidence)
 
 
 def _encode(rule: TrackedRule) -> dict[str, Any]:
     """Return a rule as the row that holds it."""
-    row = {name: getattr(rule, name) for name in _COUNTERS}
-    row |= {"id": rule.id, "host": rule.rewrite.host}
-    return row | {"definition": _definition(rule.rewrite)}
+    own = {"id": rule.id, "host": rule.rewrite.host, "definition": _definition(rule.rewrite)}
+    return own | {name: getattr(rule, name) for name in _COUNTERS}
 
 
 @lru_cache(maxsize=4096)  # a rule is saved with each answer that says something about it
@@ -67,68 +95,53 @@ def _definition(rewrite: Rewrite) -> str:
 
 
 def _decode(row: RowMapping) -> TrackedRule:
-    """Return the rule that a row holds, without samples."""
-    rewrite = _decoded_rewrite(row["id"], row["host"], row["definition"])
-    return TrackedRule(rewrite, **{name: row[name] for name in _COUNTERS})
-
-
-def _decoded_rewrite(rule_id: str, host: str, fields_json: str) -> Rewrite:
-    """Return the rewrite of a stored rule.
+    """Return the rule that a row holds, without samples.
 
     Raises:
         StoreError: if it is not a valid one.
     """
+    rule_id = row["id"]
+    fields = {"host": row["host"], **stored_json(row["definition"], "rules", rule_id)}
     try:
-        rewrite = msgspec.convert(
-            {"host": host, **stored_json(fields_json, "rules", rule_id)}, Rewrite
-        )
+        rewrite = msgspec.convert(fields, Rewrite)
     except msgspec.ValidationError as error:
         raise damaged("rules", rule_id, error) from None
     if rewrite.family not in FAMILIES:
         raise damaged("rules", rule_id, f"there is no family {rewrite.family!r}")
-    return rewrite
-
-
-def generation(connection: Connection) -> int:
-    """Return a number that changes whenever the set of active rules does."""
-    found = _GENERATION.run(connection, {})
-    return int(found[0][0]) if found else 0
-
-
-def advance(connection: Connection) -> int:
-    """Record that the set of active rules has changed; return its new number."""
-    now = generation(connection) + 1
-    bulk.put(connection, meta, [{"name": "rules", "value": str(now)}])
-    return now
+    return TrackedRule(rewrite, **{name: row[name] for name in _COUNTERS})
 
 
 def of_hosts(
     connection: Connection, hosts: Collection[str], states: Collection[str]
 ) -> list[TrackedRule]:
     """Return the rules of hosts that are in some states."""
-    found = []
-    for part in chunks(list(hosts)):
-        found += _rules(connection, _SELECT.where(rules.c.host.in_(part)))
-    return [rule for rule in found if rule.state in states]
+    return [rule for rule in _among(connection, rules.c.host, hosts) if rule.state in states]
+
+
+def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
+    """Return the rules with some ids, in all states."""
+    return _among(connection, rules.c.id, ids)
 
 
 def most_useful(
     connection: Connection, state: str, most: int, after: tuple[int, str] | None = None
 ) -> list[TrackedRule]:
-    """Return the rules in a state, without samples; those that spare most fetches come first.
+    """Return the rules in a state, without samples; those that suppress most fetches come first.
 
     Args:
         connection: to a store.
         state: of the rules.
         most: how many.
-        after: the spared fetches and the id of the last rule of the page before.
+        after: the suppressed fetches and the id of the last rule of the page before.
     """
-    query = _SELECT.where(rules.c.state == state)
+    query = select(rules).where(rules.c.state == state)
     if after is not None:
-        spared, rule_id = after
-        same = and_(rules.c.spared == spared, rules.c.id < rule_id)
-        query = query.where(rules.c.spared <= spared, or_(rules.c.spared < spared, same))
-    query = query.order_by(rules.c.spared.desc(), rules.c.id.desc()).limit(most)
+        suppressed, rule_id = after
+        same = and_(rules.c.suppressed == suppressed, rules.c.id < rule_id)
+        query = query.where(
+            rules.c.suppressed <= suppressed, or_(rules.c.suppressed < suppressed, same)
+        )
+    query = query.order_by(rules.c.suppressed.desc(), rules.c.id.desc()).limit(most)
     return [_decode(row) for row in connection.execute(query).mappings()]
 
 
@@ -145,21 +158,13 @@ def has_any(connection: Connection) -> bool:
 
 def in_states(connection: Connection, states: Collection[str] = ()) -> list[TrackedRule]:
     """Return the rules in some states; all rules if none is named."""
-    query = _SELECT.order_by(rules.c.host, rules.c.id)
+    query = select(rules).order_by(rules.c.host, rules.c.id)
     return _rules(connection, query.where(rules.c.state.in_(states)) if states else query)
-
-
-def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
-    """Return the rules with some ids, in all states."""
-    found = []
-    for part in chunks(list(ids)):
-        found += _rules(connection, _SELECT.where(rules.c.id.in_(part)))
-    return found
 
 
 def with_prefix(connection: Connection, prefix: str) -> list[TrackedRule]:
     """Return the rules whose ids begin with a text."""
-    return _rules(connection, _SELECT.where(rules.c.id.startswith(prefix, autoescape=True)))
+    return _rules(connection, select(rules).where(rules.c.id.startswith(prefix, autoescape=True)))
 
 
 def states_by_host(connection: Connection, states: Collection[str]) -> dict[str, dict[str, str]]:
@@ -171,31 +176,44 @@ def states_by_host(connection: Connection, states: Collection[str]) -> dict[str,
     return found
 
 
+def _among(
+    connection: Connection, column: Column[str], values: Collection[str]
+) -> list[TrackedRule]:
+    """Return the rules with one of some values in a column."""
+    queries = (select(rules).where(column.in_(part)) for part in chunks(list(values)))
+    return [rule for query in queries for rule in _rules(connection, query)]
+
+
 def _rules(connection: Connection, query: Select[Any]) -> list[TrackedRule]:
-    """Return the rules that a query finds, with some of their pairs."""
-    tracked_rules = [_decode(row) for row in connection.execute(query).mappings().all()]
-    ids = [rule.id for rule in tracked_rules]
-    same, different = (
-        ledger.samples_of(connection, ids, verdict) for verdict in (ledger.SAME, ledger.DIFFERENT)
-    )
-    for rule in tracked_rules:
-        rule.samples, rule.against = same.get(rule.id, []), different.get(rule.id, [])
-    return tracked_rules
+    """Return the rules that a query finds, with the earliest few of their pairs."""
+    found = {row["id"]: _decode(row) for row in connection.execute(query).mappings().all()}
+    for part in chunks(list(found)):
+        of_rules = (
+            select(pairs.c.rule_id, pairs.c.verdict, pairs.c.first, pairs.c.second)
+            .where(pairs.c.rule_id.in_(part), pairs.c.verdict != UNKNOWN)
+            .order_by(pairs.c.at, pairs.c.first, pairs.c.second)
+        )
+        for rule_id, verdict, first, second in connection.execute(of_rules):
+            rule = found[rule_id]
+            shown = rule.samples if verdict == SAME else rule.against
+            if len(shown) < SAMPLES:
+                shown.append((first, second))
+    return list(found.values())
 
 
 def put(connection: Connection, given: Iterable[TrackedRule]) -> None:
-    """Save rules, without their pairs; a known rule keeps its stored ``spared``."""
+    """Save rules, without their pairs; a known rule keeps its stored ``suppressed``."""
     rows = [_encode(rule) for rule in given]
-    bulk.put(connection, rules, rows, change={*_COLUMNS} - {"id", "spared"})
+    bulk.put(connection, rules, rows, change={*rules.c.keys()} - {"id", "suppressed"})
 
 
-def set_spared(connection: Connection, numbers: Mapping[str, int]) -> None:
+def set_suppressed(connection: Connection, numbers: Mapping[str, int]) -> None:
     """Set the number of URLs that are not fetched because of rules, by id."""
     rows = [{"rule": rule, "number": number} for rule, number in sorted(numbers.items())]
-    _SET_SPARED.run_many(connection, rows)
+    _SET_SUPPRESSED.run_many(connection, rows)
 
 
-def add_spared(connection: Connection, counts: Mapping[str, int]) -> None:
+def add_suppressed(connection: Connection, counts: Mapping[str, int]) -> None:
     """Add to the number of URLs that were not fetched because of rules, by id."""
     rows = [{"rule": rule, "number": number} for rule, number in counts.items()]
-    _ADD_SPARED.run_many(connection, rows)
+    _ADD_SUPPRESSED.run_many(connection, rows)

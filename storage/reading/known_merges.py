@@ -20,7 +20,7 @@ _PAGES = 400  # the latest pages, which are searched for repeated bodies
 _AT_ONCE = 20  # aliases whose classes are read at once
 LOOKED_AT = 200  # the latest aliases of a kind, which are searched for merges
 _EXAMPLES = select(
-    *(merge_examples.c[name] for name in ("id", "rules", "spelling", "url_id", "source_id")),
+    *(merge_examples.c[name] for name in ("id", "rules", "raw_url", "url_id", "source_id")),
     merge_examples.c.seen_at,
 )
 _other = pages.alias("other")
@@ -47,7 +47,7 @@ class MergedLink(NamedTuple):
     """A link that rules of the policy merged with a known URL."""
 
     rules: str
-    spelling: str
+    raw_url: str
     same_as: str  # that URL, as first written
     url_id: int | None  # of the URL that it is the same as; None: not kept
     found_on: str | None  # the page of the link
@@ -123,13 +123,13 @@ def example_of_each(connection: Connection) -> dict[str, MergedLink]:
 def _links(connection: Connection, query: Select[Any]) -> list[MergedLink]:
     """Return the links that a query for examples finds."""
     chosen = connection.execute(query).all()
-    first = _spellings(connection, {row.url_id for row in chosen})
+    first = _raw_urls(connection, {row.url_id for row in chosen})
     pages_of = {row.source_id for row in chosen if row.source_id is not None}
-    on = _spellings(connection, pages_of)
+    on = _raw_urls(connection, pages_of)
     return [
         MergedLink(
             row.rules,
-            row.spelling,
+            row.raw_url,
             first.get(row.url_id, ""),
             row.url_id,
             on.get(row.source_id),
@@ -150,7 +150,7 @@ def _first(
         known: the later ones.
     """
     has_one = {link.rules for link in known}
-    rows = connection.execute(select(merges.c.rules, merges.c.spelling, merges.c.same_as))
+    rows = connection.execute(select(merges.c.rules, merges.c.raw_url, merges.c.same_as))
     return [
         MergedLink(rules, link, same_as, None, None, None)
         for rules, link, same_as in rows
@@ -158,8 +158,8 @@ def _first(
     ]
 
 
-def _spellings(connection: Connection, url_ids: Collection[int]) -> dict[int, str]:
-    question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
+def _raw_urls(connection: Connection, url_ids: Collection[int]) -> dict[int, str]:
+    question = "SELECT id, coalesce(raw_url, url) FROM urls WHERE id"
     return {} if not url_ids else dict(rows_of(connection, question, list(url_ids)))
 
 

@@ -20,7 +20,7 @@ class KnownURL(NamedTuple):
 
     url_id: int
     url: str
-    spelling: str | None  # as first written, if different
+    raw_url: str | None  # as first written, if different
     state: State
     reason: str | None
     depth: int
@@ -48,7 +48,7 @@ class KnownPage(NamedTuple):
 
 
 _KNOWN = select(
-    *(urls.c.id, urls.c.url, urls.c.spelling, urls.c.state, urls.c.reason, urls.c.depth),
+    *(urls.c.id, urls.c.url, urls.c.raw_url, urls.c.state, urls.c.reason, urls.c.depth),
     *(urls.c.hops, urls.c.source_id, urls.c.attempts, urls.c.due, urls.c.found_at),
     *(hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
 ).join_from(urls, hosts, urls.c.host_id == hosts.c.id)

@@ -86,7 +86,7 @@ def status(connection: Connection) -> dict[str, Any]:
             {
                 "rules": row.rules,
                 "links": row.count,
-                "link": redact(row.spelling),
+                "link": redact(row.raw_url),
                 "same_as": redact(row.same_as),
             }
             for row in connection.execute(select(merges).order_by(merges.c.count.desc()))

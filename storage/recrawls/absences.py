@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     exists,
+    func,
     select,
     text,
     update,
@@ -28,10 +29,11 @@ from canonry.storage.rows import pages
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
-from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of
-from canonry.storage.sql.schema import State, urls
+from canonry.storage.sql.bulk import change_rows, put, rows_of
+from canonry.storage.sql.schema import State, url_rows, urls
+from canonry.storage.sql.schema import pages as page_rows
 from canonry.storage.sql.tables.recrawl_tables import absences
-from canonry.storage.sql.transitions import StateReason, Transition, state_reason
+from canonry.storage.sql.transitions import StateReason
 
 OUTAGE = "outage"  # why a page could not be fetched again
 _BEGUN = "recrawled"  # the name of the row in meta
@@ -43,12 +45,9 @@ _FEWEST = 5  # pages that have gone at once, for an outage
 _NIGHT = 43_200.0  # seconds: what went in one of this length went together
 _LIVING, _OF = 2, 10  # pages that a site may still have meanwhile: these, and one of so many
 
-_COLUMNS = ", ".join(absences.c.keys())
-_ROWS = f"SELECT {_COLUMNS} FROM absences WHERE url_id"  # noqa: S608 - our names
 _PAGE = ", ".join(Page._fields)
 _PAGES = f"SELECT url_id, fetched_at, {_PAGE} FROM pages WHERE status = {OK:d} AND url_id"  # noqa: S608 - ours
 _DELETE = "DELETE FROM absences WHERE url_id"
-_STATES = "SELECT id, host_id, depth, state, reason FROM url_rows WHERE id"
 
 
 class Absence(NamedTuple):
@@ -62,6 +61,9 @@ class Absence(NamedTuple):
     settled: int = 0
     is_left: int = 0
     page: bytes | None = None
+
+
+_ROWS = f"SELECT {', '.join(Absence._fields)} FROM absences WHERE url_id"  # noqa: S608 - our names
 
 
 class Outage(NamedTuple):
@@ -106,9 +108,14 @@ def has_begun(connection: Connection) -> bool:
 
 def known_of(connection: Connection, url_ids: Sequence[int]) -> Known:
     """Return what is known of URLs whose outcomes are about to be recorded."""
-    rows = {row[0]: Absence(*row) for row in rows_of(connection, _ROWS, url_ids)}
     found = rows_of(connection, _PAGES, url_ids)
-    return Known(rows, {url_id: (at, _page(fields)) for url_id, at, *fields in found})
+    pages_by_id = {url_id: (at, _page(fields)) for url_id, at, *fields in found}
+    return Known(_rows_of(connection, url_ids), pages_by_id)
+
+
+def _rows_of(connection: Connection, url_ids: Sequence[int]) -> dict[int, Absence]:
+    """Return the rows of URLs by their ids, where there are some."""
+    return {row[0]: Absence(*row) for row in rows_of(connection, _ROWS, url_ids)}
 
 
 def note(
@@ -140,8 +147,8 @@ def note(
         _after(before[outcome.url_id], outcome, known.pages.get(outcome.url_id), now)
         for outcome in others
     ]
-    change_rows(connection, _DELETE, [outcome.url_id for outcome in (*present, *others)])
-    insert_rows(connection, absences, absences.c.keys(), after)
+    change_rows(connection, _DELETE, [outcome.url_id for outcome in present])
+    put(connection, absences, [row._asdict() for row in after])
     returned = [(outcome.queued.url, before[outcome.url_id]) for outcome in present]
     nights = {(row.host_id, row.since) for _url, row in returned if row.runs >= _RESTS}
     queued = sum(_with(connection, host_id, since) for host_id, since in nights)
@@ -196,7 +203,7 @@ def _with(connection: Connection, host_id: int, since: float) -> int:
     rested = (absences.c.host_id == host_id, near, absences.c.due > 0)
     found = list(connection.scalars(select(absences.c.url_id).where(*rested)))
     connection.execute(update(absences).where(*rested).values(due=0.0))
-    return queue_ids_again(connection, found, urls.c.state != State.QUEUED)
+    return queue_ids_again(connection, found)
 
 
 def is_due(now: float) -> ColumnElement[bool]:
@@ -218,7 +225,7 @@ WHERE is_left = 1 AND state = {State.FETCHED:d} AND reason IS NULL
 
 def titles_before(connection: Connection, url_ids: Sequence[int]) -> set[str | None]:
     """Return the titles of the pages that URLs had before this run, where they have another now."""
-    rows = [Absence(*row) for row in rows_of(connection, _ROWS, url_ids)]
+    rows = _rows_of(connection, url_ids).values()
     return {last[1].title for row in rows if (last := _last_page(row)) is not None}
 
 
@@ -240,7 +247,7 @@ def give_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
     Returns:
         The ids of those that have it again.
     """
-    rows = [Absence(*row) for row in rows_of(connection, _ROWS, url_ids)]
+    rows = _rows_of(connection, url_ids).values()
     kept = {row.url_id: last for row in rows if (last := _last_page(row)) is not None}
     pages.put_pages(
         connection,
@@ -248,13 +255,8 @@ def give_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
         0.0,
         at={url_id: at for url_id, (at, _page) in kept.items()},
     )
-    moved = {
-        url_id: Transition(host_id, depth, state_reason(state, reason), _OUT)
-        for url_id, host_id, depth, state, reason in rows_of(connection, _STATES, list(kept))
-        if state != State.QUEUED
-    }
-    times = {url_id: kept[url_id][0] for url_id in moved}
-    transitions.move(connection, moved, due_of=times)
+    moved = transitions.from_states(connection, kept, _OUT)
+    transitions.move(connection, moved, due_of={url_id: kept[url_id][0] for url_id in moved})
     return set(kept)
 
 
@@ -332,12 +334,9 @@ WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' GROUP BY hosts.name ORDE
 
 def _living(connection: Connection, host_id: int, since: float) -> int:
     """Return how many pages of a host were fetched in a run."""
-    counted = (
-        f"SELECT count(*) FROM url_rows JOIN pages ON pages.url_id = url_rows.id "  # noqa: S608 - ours
-        f"WHERE pages.status = {OK:d} AND pages.fetched_at >= {since!r} AND host_id"
-    )
-    [(number,)] = rows_of(connection, counted, [host_id])
-    return int(number)
+    is_new = (page_rows.c.fetched_at >= since, page_rows.c.status == OK)
+    counted = select(func.count()).join_from(url_rows, page_rows)
+    return connection.scalar(counted.where(url_rows.c.host_id == host_id, *is_new)) or 0
 
 
 def _page(fields: Sequence[object]) -> Page:

@@ -131,7 +131,7 @@ def _due(first: float) -> ColumnElement[float]:
 
 def bring_forward(connection: Connection, url_ids: Collection[int]) -> int:
     """Put those of some URLs that are fetched back in the queue; return how many."""
-    return requeueing.queue_ids_again(connection, sorted(url_ids), urls.c.state == State.FETCHED)
+    return requeueing.queue_ids_again(connection, url_ids, State.FETCHED)
 
 
 def number_due(connection: Connection, now: float) -> int | None:

@@ -4,7 +4,7 @@ They are counted exactly. URLs that are queued while no budget is set are not co
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select, text
@@ -50,22 +50,16 @@ def spend(connection: Connection, wanted: Iterable[Sequence[Budget]]) -> list[st
         spent[key := bytes(found)] = count
         if state in EXCLUDED:
             excluded.add(key)
-    before = dict(spent)
+    new: Counter[bytes] = Counter()
     answers: list[str | None] = []
     for of_url in drawn:
-        over = next((s.reason for s in of_url if spent.get(s.key, 0) >= s.most), None)
+        over = next((s.reason for s in of_url if spent.get(s.key, 0) + new[s.key] >= s.most), None)
         if excluded and any(s.key in excluded for s in of_url):
             over = PATTERN_EXCLUDED
         answers.append(over)
         if over is None:
-            for budget in of_url:
-                spent[budget.key] = spent.get(budget.key, 0) + 1
-    rows = [
-        {"key": key, "pattern": limits[key].pattern, "count": count - before.get(key, 0)}
-        for key, count in sorted(spent.items())
-        if count != before.get(key, 0)
-    ]
-    join(connection, budgets, rows)
+            new.update(budget.key for budget in of_url)
+    _add(connection, limits, new)
     return answers
 
 
@@ -78,11 +72,17 @@ def count(connection: Connection, of_urls: Iterable[Sequence[Budget]], number: i
         number: 1, or -1 for URLs that leave them.
     """
     every = [budget for of_url in of_urls for budget in of_url]
-    changes = Counter(budget.key for budget in every)
-    patterns = {budget.key: budget.pattern for budget in every}
+    changes = {key: number * times for key, times in Counter(b.key for b in every).items()}
+    _add(connection, {budget.key: budget for budget in every}, changes)
+
+
+def _add(
+    connection: Connection, known: Mapping[bytes, Budget], changes: Mapping[bytes, int]
+) -> None:
+    """Add to the counts of budgets, by key."""
     rows = [
-        {"key": key, "pattern": patterns[key], "count": number * times}
-        for key, times in sorted(changes.items())
+        {"key": key, "pattern": known[key].pattern, "count": more}
+        for key, more in sorted(changes.items())
     ]
     join(connection, budgets, rows)
 

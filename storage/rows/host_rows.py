@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from canonry.storage.facts import drop_fact, put_fact
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import leases
-from canonry.storage.sql.bulk import put
 from canonry.storage.sql.schema import hosts, meta, robots
 
 _PREFIX = "wants hosts: "
@@ -24,7 +24,7 @@ def want(connection: Connection, worker: str, now: float) -> None:
         worker: the one that has none.
         now: seconds since 1970.
     """
-    put(connection, meta, [{"name": _PREFIX + worker, "value": str(now)}])
+    put_fact(connection, _PREFIX + worker, str(now))
 
 
 def wanting(connection: Connection, worker: str, now: float) -> list[str]:
@@ -38,7 +38,7 @@ def wanting(connection: Connection, worker: str, now: float) -> list[str]:
 
 def withdraw(connection: Connection, worker: str) -> None:
     """Forget that a worker has asked for hosts."""
-    connection.execute(delete(meta).where(meta.c.name == _PREFIX + worker))
+    drop_fact(connection, _PREFIX + worker)
 
 
 def grant(

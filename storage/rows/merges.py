@@ -9,18 +9,18 @@ from sqlalchemy import Connection, bindparam, delete, select
 
 from canonry.storage.records import Admission, Candidate
 from canonry.storage.rows.pages import Tally
-from canonry.storage.rows.urls import spellings
+from canonry.storage.rows.urls import raw_urls
 from canonry.storage.sql.bulk import insert_rows, next_id
 from canonry.storage.sql.tables.figure_tables import merge_examples
 
-# From two spellings of one identity to the rules that merge them; "" when they are spelled alike.
+# From two raw URLs of one identity to the rules that merge them; "" when they are spelled alike.
 MergingRules = Callable[[str, str], str]
 
-_SPELLING = itemgetter(Candidate._fields.index("spelling"))
-_REMEMBERED = 1 << 14  # spellings: some 3 MiB
+_RAW_URL = itemgetter(Candidate._fields.index("raw_url"))
+_REMEMBERED = 1 << 14  # raw URLs: some 3 MiB
 _EXAMPLES = 8  # the latest, of each set of rules
 _LONGEST = 4_096  # characters of a link that is kept as an example
-_COLUMNS = ("id", "rules", "spelling", "url_id", "source_id", "seen_at")
+_COLUMNS = ("id", "rules", "raw_url", "url_id", "source_id", "seen_at")
 _here = merge_examples.c.rules == bindparam("these")
 _LATEST = select(merge_examples.c.id).where(_here).order_by(merge_examples.c.id.desc())
 # Built once: building a statement takes longer than running it.
@@ -33,7 +33,7 @@ _DELETE_OLDER = delete(merge_examples).where(
 class MergeExample(NamedTuple):
     """A link that was merged with a known URL."""
 
-    spelling: str
+    raw_url: str
     url_id: int  # of that URL
     source: int | None  # id of the URL on whose page the link stood
 
@@ -41,7 +41,7 @@ class MergeExample(NamedTuple):
 class MergeCounter:
     """Counts merged links by the rules that merged them.
 
-    Naming the rules of one spelling costs a look-up and two traces, so the names are remembered:
+    Naming the rules of one raw URL costs a look-up and two traces, so the names are remembered:
     most links of a site stand on many of its pages. The memory is bounded and is cleared when full.
     """
 
@@ -56,7 +56,7 @@ class MergeCounter:
         admissions: Sequence[Admission],
         merging_rules: MergingRules,
     ) -> tuple[Tally, dict[str, list[MergeExample]]]:
-        """Count those of the admitted URLs that were known under another spelling.
+        """Count those of the admitted URLs that were known under another raw URL.
 
         Returns:
             The counts, and the latest examples for each set of rules.
@@ -69,35 +69,33 @@ class MergeCounter:
         times: dict[str, int] = {}
         url_ids: dict[str, int] = {}
         sources: dict[str, int | None] = {}
-        # First all spellings that are the first of their URLs: no rules merge these.
+        # First all raw URLs that are the first of their URLs: no rules merge these.
         new = [admission.new for admission in admissions]
-        names.update(dict.fromkeys(map(_SPELLING, compress(candidates, new)), ""))
+        names.update(dict.fromkeys(map(_RAW_URL, compress(candidates, new)), ""))
         known = zip(candidates, admissions, strict=True)
         for candidate, (url_id, _new, _replaces) in compress(known, map(not_, new)):
-            spelling = candidate.spelling
-            if names.get(spelling) != "":
-                times[spelling] = times.get(spelling, 0) + 1
-                url_ids[spelling] = url_id
-                sources[spelling] = candidate.source
-        first = spellings(connection, set(url_ids.values()))
-        for spelling, count in times.items():
-            same_as = first.get(url_ids[spelling], "")
-            rules = names.get(spelling)
+            raw_url = candidate.raw_url
+            if names.get(raw_url) != "":
+                times[raw_url] = times.get(raw_url, 0) + 1
+                url_ids[raw_url] = url_id
+                sources[raw_url] = candidate.source
+        first = raw_urls(connection, set(url_ids.values()))
+        for raw_url, count in times.items():
+            same_as = first.get(url_ids[raw_url], "")
+            rules = names.get(raw_url)
             if rules is None:
-                rules = names[spelling] = merging_rules(spelling, same_as)
+                rules = names[raw_url] = merging_rules(raw_url, same_as)
             if rules:
-                tally.add(rules, spelling, same_as, count=count)
-                if len(spelling) <= _LONGEST:
+                tally.add(rules, raw_url, same_as, count=count)
+                if len(raw_url) <= _LONGEST:
                     latest = examples.setdefault(rules, [])
-                    latest.append(MergeExample(spelling, url_ids[spelling], sources[spelling]))
+                    latest.append(MergeExample(raw_url, url_ids[raw_url], sources[raw_url]))
                     del latest[:-_EXAMPLES]
         return tally, examples
 
-    def names(self, spellings: Iterable[str]) -> dict[str, str]:
-        """Return the rules for those of some spellings that the last tally counted, by spelling."""
-        return {
-            spelling: self._names[spelling] for spelling in spellings if spelling in self._names
-        }
+    def names(self, raw_urls: Iterable[str]) -> dict[str, str]:
+        """Return the rules for those of some raw URLs that the last tally counted, by raw URL."""
+        return {raw_url: self._names[raw_url] for raw_url in raw_urls if raw_url in self._names}
 
     def clear(self) -> None:
         """Forget all names. They may rest on rows that were rolled back."""
@@ -113,7 +111,7 @@ def put_examples(
     first = next_id(connection, merge_examples)
     found = [(rules, example) for rules, some in sorted(examples.items()) for example in some]
     rows = [
-        (first + n, rules, one.spelling.replace("\0", "%00"), one.url_id, one.source, now)
+        (first + n, rules, one.raw_url.replace("\0", "%00"), one.url_id, one.source, now)
         for n, (rules, one) in enumerate(found)
     ]
     insert_rows(connection, merge_examples, _COLUMNS, rows)

@@ -143,8 +143,8 @@ class Tally:
 def put_merges(connection: Connection, tally: Tally) -> None:
     """Add to the counts of merged links, by rules."""
     rows = [
-        {"rules": rules, "count": count, "spelling": spelling, "same_as": same_as}
-        for rules, count, (spelling, same_as) in tally.rows()
+        {"rules": rules, "count": count, "raw_url": raw_url, "same_as": same_as}
+        for rules, count, (raw_url, same_as) in tally.rows()
     ]
     join(connection, merges, rows)
 
@@ -152,7 +152,7 @@ def put_merges(connection: Connection, tally: Tally) -> None:
 def add_merges(connection: Connection, more: Mapping[str, int]) -> None:
     """Add to the counts of merged links, for rules that already have a row."""
     rows = [
-        {"rules": rules, "count": count, "spelling": "", "same_as": ""}
+        {"rules": rules, "count": count, "raw_url": "", "same_as": ""}
         for rules, count in more.items()
     ]
     join(connection, merges, rows)

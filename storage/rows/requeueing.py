@@ -1,16 +1,21 @@
 """Requeueing: known URLs that go back to the queue, and reviews of what limits hold."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
 
 from canonry.storage.rows.urls import GIVEN
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.bulk import change_rows
 from canonry.storage.sql.schema import State, url_rows, urls
-from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
+from canonry.storage.sql.transitions import QUEUED, StateReason, Transition, state_reason
 
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
+_AGAIN = (  # with the priority before any promotion
+    f"UPDATE url_rows SET state = {State.QUEUED:d}, reason = NULL, attempts = 0, due = 0, "  # noqa: S608 - ours
+    "priority = -(abs(priority) & 1) WHERE id"
+)
 # What a recrawl asks again: pages, redirects and failures, and what a robots.txt held.
 ANSWERED = or_(
     urls.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]),
@@ -57,18 +62,21 @@ def queue_again(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def queue_ids_again(
-    connection: Connection, url_ids: Sequence[int], *which: ColumnElement[bool]
+    connection: Connection,
+    url_ids: Collection[int],
+    before: StateReason | State | None = None,
 ) -> int:
-    """Put those of some URLs back in the queue that meet conditions; return how many.
+    """Put those of some URLs back in the queue that are in a state; return how many.
 
     Args:
         connection: in a writing transaction.
         url_ids: of any number of URLs.
-        which: conditions, as for `queue_again`.
+        before: their state, with its reason or with any; None: any but queued.
     """
-    return sum(
-        queue_again(connection, and_(urls.c.id.in_(some), *which)) for some in chunks(url_ids)
-    )
+    moved = transitions.from_states(connection, url_ids, QUEUED, before)
+    change_rows(connection, _AGAIN, list(moved))
+    transitions.count(connection, Counter(moved.values()))
+    return len(moved)
 
 
 def review(

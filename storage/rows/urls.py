@@ -7,15 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from canonry.storage.learned import deferral
-from canonry.storage.learned.classes import (
-    HELD,
-    LEARNED,
-    Placement,
-    RuleSource,
-    place,
-    record_held,
-)
+from canonry.storage.learned.classes import LEARNED, Placement, RuleSource, carry_out, place
 from canonry.storage.records import (
     ALIAS,
     DEEPEST,
@@ -108,8 +100,7 @@ def _insert(
     }
     transitions.count(connection, added)
     if rules is not None:
-        deferral.replace(connection, [(old, url_id) for url_id, old in replaced.items()], HELD)
-        record_held(connection, [*placed.held, *placed.replaced], rules, now)
+        carry_out(connection, placed, rules, now)
     return replaced
 
 
@@ -129,9 +120,9 @@ def columns_of(
     return {
         "id": numbers,
         "suffix": suffixes_of(texts, names),
-        "spelling": [
-            None if spelling == text else spelling.replace("\0", "%00")
-            for text, spelling in zip(texts, given["spelling"], strict=True)
+        "raw_url": [
+            None if raw_url == text else raw_url.replace("\0", "%00")
+            for text, raw_url in zip(texts, given["raw_url"], strict=True)
         ],
         "host_id": list(map(ids.__getitem__, names)),
         "state": [_QUEUED if reason is None else _HELD for reason in given["held"]],
@@ -259,9 +250,9 @@ def promote(connection: Connection, url_ids: Iterable[int], priority: int) -> No
     _PROMOTE.run_many(connection, [{"url_id": url_id, "to": priority} for url_id in url_ids])
 
 
-def spellings(connection: Connection, url_ids: Iterable[int]) -> dict[int, str]:
-    """Return the first spelling of each URL."""
-    question = "SELECT id, coalesce(spelling, url) FROM urls WHERE id"
+def raw_urls(connection: Connection, url_ids: Iterable[int]) -> dict[int, str]:
+    """Return the first raw URL of each URL."""
+    question = "SELECT id, coalesce(raw_url, url) FROM urls WHERE id"
     return dict(rows_of(connection, question, list(url_ids)))
 
 

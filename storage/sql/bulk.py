@@ -63,14 +63,14 @@ def insert_columns(
             rows apart.
     """
     first, *others = columns
-    marks = dict.fromkeys(columns, "?")
+    placeholders = dict.fromkeys(columns, "?")
     if connection.dialect.name == "sqlite" and len(columns[first]) >= _MANY:
-        marks |= {name: _mark(columns[name]) for name in others}
-    bound = [values for name, values in columns.items() if marks[name] == "?"]
-    _insert(connection, table, marks, list(zip(*bound, strict=True)))
+        placeholders |= {name: _placeholder(columns[name]) for name in others}
+    bound = [values for name, values in columns.items() if placeholders[name] == "?"]
+    _insert(connection, table, placeholders, list(zip(*bound, strict=True)))
 
 
-def _mark(values: Sequence[Any]) -> str:
+def _placeholder(values: Sequence[Any]) -> str:
     """Return what stands for a column in a statement: its only value, or a question mark."""
     one = values[0]
     if (one is not None and type(one) is not int) or values.count(one) < len(values):
@@ -79,18 +79,21 @@ def _mark(values: Sequence[Any]) -> str:
 
 
 def _insert(
-    connection: Connection, table: Table, marks: Mapping[str, str], rows: Sequence[tuple[Any, ...]]
+    connection: Connection,
+    table: Table,
+    placeholders: Mapping[str, str],
+    rows: Sequence[tuple[Any, ...]],
 ) -> None:
-    """Insert rows: they hold the columns marked with "?"; other marks are literal values."""
-    if unknown := marks.keys() - set(table.columns.keys()):
+    """Insert rows: they hold the columns with a "?"; the other placeholders are literal values."""
+    if unknown := placeholders.keys() - set(table.columns.keys()):
         raise KeyError(f"table {table.name} has no column {min(unknown)!r}")
     if not rows:
         return
-    names = ", ".join(marks)
+    names = ", ".join(placeholders)
     if connection.dialect.name == "postgresql":
         _copy(connection, f"COPY {table.name} ({names}) FROM STDIN", rows)
         return
-    values = ", ".join(marks.values())
+    values = ", ".join(placeholders.values())
     statement = f"INSERT INTO {table.name} ({names}) VALUES ({values})"  # noqa: S608 - our names
     connection.exec_driver_sql(statement, list(rows))
 
@@ -124,8 +127,8 @@ def rows_of(
         yield from execute(connection, f"{question} = ANY(%s)", (list(values),)).rows
         return
     for part in _filled_up(values):
-        marks = ", ".join("?" * len(part))
-        yield from execute(connection, f"{question} IN ({marks})", part).rows
+        placeholders = ", ".join("?" * len(part))
+        yield from execute(connection, f"{question} IN ({placeholders})", part).rows
 
 
 def stream_rows(
@@ -161,8 +164,8 @@ def change_rows(connection: Connection, change: str, values: Sequence[Any]) -> i
         return execute(connection, f"{change} = ANY(%s)", (list(values),)).changed
     changed = 0
     for part in _filled_up(values):
-        marks = ", ".join("?" * len(part))
-        changed += execute(connection, f"{change} IN ({marks})", part).changed
+        placeholders = ", ".join("?" * len(part))
+        changed += execute(connection, f"{change} IN ({placeholders})", part).changed
     return changed
 
 

@@ -53,6 +53,17 @@ def explaining(engine: Engine, advice: str = "") -> Iterator[None]:
 
 
 @contextmanager
+def opened(url: str, *, read_only: bool = True) -> Iterator[Engine]:
+    """Open a database, explain its errors, and close it at the end."""
+    engine = open_engine(url, read_only=read_only)
+    try:
+        with explaining(engine):
+            yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
 def naming(engine: Engine) -> Iterator[None]:
     """Put the store's name before the message of each `StoreError` of a block."""
     try:

@@ -152,7 +152,7 @@ url_rows = Table(
         info=SMALLEST,
     ),
     Column("reason", Words, comment="reason why it is held or failed, or waits"),
-    Column("spelling", Words, comment="as written in the document, if different"),
+    Column("raw_url", Words, comment="as written in the document, if different"),
     Column(
         "suffix",
         Text,
@@ -293,7 +293,9 @@ rules = Table(
     Column("first_seen", Float, nullable=False, comment="first evidence; seconds since 1970"),
     Column("last_seen", Float, nullable=False, comment="last evidence; seconds since 1970"),
     Column("entered_at", Float, nullable=False, comment="when the state was entered"),
-    Column("spared", BigInteger, nullable=False, comment="URLs that it held, about: for the order"),
+    Column(
+        "suppressed", BigInteger, nullable=False, comment="URLs that it held, about: for the order"
+    ),
     Column(
         "tests",
         Integer,
@@ -304,8 +306,8 @@ rules = Table(
 )
 Index("rules_by_host", rules.c.host).ddl_if(dialect="sqlite")
 hash_index(Index("rules_by_hash", rules.c.host))
-# Finds the rules in a state that spare most.
-Index("rules_by_state", rules.c.state, rules.c.spared, rules.c.id)
+# Finds the rules in a state that suppress most.
+Index("rules_by_state", rules.c.state, rules.c.suppressed, rules.c.id)
 
 pairs = Table(
     "pairs",

@@ -1,25 +1,32 @@
 """Blocked hosts: they get no requests, and their queued URLs are held until they are unblocked.
 
-The mark on the host decides: from then on no crawl leases it, and its new URLs are held. Holding
-the queued URLs takes several steps. If they are interrupted, a later crawl or command goes on.
+The column ``blocked`` of the host decides: from then on no crawl leases it, and its new URLs are
+held. Holding the queued URLs takes several steps. If they are interrupted, a later crawl or command
+goes on.
 """
 
 from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, select, text, update
 
+from canonry.storage import facts
 from canonry.storage.records import HOST_BLOCKED
-from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import transitions
 from canonry.storage.sql.schema import State, hosts, urls
-from canonry.storage.sql.store_errors import StoreError
-from canonry.storage.sql.transitions import QUEUED, Transition
-from canonry.storage.steering.short_steps import STEP, ShortSteps, advance
+from canonry.storage.sql.transitions import QUEUED
+from canonry.storage.steering.releases import Refusal, release_of
+from canonry.storage.steering.short_steps import (
+    STEP,
+    ShortSteps,
+    change_at_once,
+    host_id_of,
+    queued_on,
+)
 
-_BY_WALL = 2  # in the column of the mark
+_BY_WALL = 2  # in that column
 _HELD = (State.HELD, HOST_BLOCKED)
+_REFUSAL = Refusal("held", HOST_BLOCKED)
 _IS_BLOCKED = text("blocked > 0")
-_HELD_HERE = text("state > 2")  # the condition of the index
 
 
 def block(store: ShortSteps, name: str) -> int:
@@ -35,9 +42,9 @@ def block(store: ShortSteps, name: str) -> int:
         StoreError: if it knows none of that name.
     """
     with store.step() as connection:
-        host_id = _id_of(connection, name)
-        _mark(connection, host_id, blocked=1)
-    return store.repeat(lambda connection: _hold(connection, host_id) or None)
+        host_id = host_id_of(connection, name)
+        _set_blocked(connection, host_id, blocked=1)
+    return store.change(queued_on(host_id), _hold)
 
 
 def unblock(store: ShortSteps, name: str) -> int:
@@ -47,9 +54,9 @@ def unblock(store: ShortSteps, name: str) -> int:
         StoreError: if the store knows no host of that name.
     """
     with store.step() as connection:
-        host_id = _id_of(connection, name)
-        _mark(connection, host_id, blocked=0)
-    return store.repeat(lambda connection: _release(connection, host_id) or None)
+        host_id = host_id_of(connection, name)
+        _set_blocked(connection, host_id, blocked=0)
+    return store.change(*release_of(_REFUSAL, urls.c.host_id == host_id))
 
 
 def block_for_now(connection: Connection, names: Collection[str]) -> None:
@@ -60,8 +67,8 @@ def block_for_now(connection: Connection, names: Collection[str]) -> None:
         names: of hosts that the store knows.
     """
     for name in names:
-        _mark(connection, _id_of(connection, name), blocked=_BY_WALL)
-    advance(connection)
+        _set_blocked(connection, host_id_of(connection, name), blocked=_BY_WALL)
+    facts.advance(connection, facts.QUEUE)
 
 
 def unblock_those_for_now(connection: Connection) -> int:
@@ -69,9 +76,9 @@ def unblock_those_for_now(connection: Connection) -> int:
     found = connection.scalars(select(hosts.c.id).where(_IS_BLOCKED, hosts.c.blocked == _BY_WALL))
     released = 0
     for host_id in found.all():
-        _mark(connection, host_id, blocked=0)
-        while some := _release(connection, host_id):
-            released += some
+        _set_blocked(connection, host_id, blocked=0)
+        to_release = release_of(_REFUSAL, urls.c.host_id == host_id)
+        released += change_at_once(connection, *to_release)
     return released
 
 
@@ -83,58 +90,25 @@ def finish(connection: Connection) -> int:
     Args:
         connection: in a writing transaction.
     """
-    for host_id, pending in unfinished(connection):
-        if pending and (held := _hold(connection, host_id)):
+    for host_id in unfinished(connection):
+        url_ids = connection.scalars(queued_on(host_id).limit(STEP)).all()
+        if held := _hold(connection, url_ids):
             return held
     return 0
 
 
-def unfinished(connection: Connection) -> Sequence[tuple[int, int]]:
-    """Return the blocked hosts that have queued URLs: their ids, and how many."""
+def unfinished(connection: Connection) -> list[int]:
+    """Return the ids of blocked hosts that have queued URLs."""
     found = connection.execute(select(hosts.c.id, hosts.c.pending).where(_IS_BLOCKED))
-    return [(host_id, pending) for host_id, pending in found if pending]
+    return [host_id for host_id, pending in found if pending]
 
 
-def _id_of(connection: Connection, name: str) -> int:
-    """Return the id of a host.
-
-    Raises:
-        StoreError: if there is none.
-    """
-    host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == name))
-    if host_id is None:
-        raise StoreError(f"host {name!r}: the store knows no such host; 'canonry hosts list'")
-    return int(host_id)
+def _set_blocked(connection: Connection, host_id: int, *, blocked: int) -> None:
+    """Write whether a host is blocked; a crawl that has leased it loses it."""
+    lost = {"lease_owner": None, "lease_until": 0.0} if blocked else {}
+    connection.execute(update(hosts).where(hosts.c.id == host_id).values(blocked=blocked, **lost))
 
 
-def _mark(connection: Connection, host_id: int, *, blocked: int) -> None:
-    """Mark a host; a crawl that has leased it loses it."""
-    values = {"blocked": blocked, "lease_owner": None, "lease_until": 0.0}
-    if not blocked:
-        del values["lease_owner"], values["lease_until"]
-    connection.execute(update(hosts).where(hosts.c.id == host_id).values(**values))
-
-
-def _hold(connection: Connection, host_id: int) -> int:
-    """Hold some of a host's queued URLs."""
-    queued = select(urls.c.id, urls.c.depth).where(
-        urls.c.host_id == host_id, urls.c.state == State.QUEUED
-    )
-    found = connection.execute(queued.limit(STEP)).all()
-    moved = {one.id: Transition(host_id, one.depth, QUEUED, _HELD) for one in found}
-    transitions.move(connection, moved)
-    return len(moved)
-
-
-def _release(connection: Connection, host_id: int) -> int:
-    """Put some of a host's held URLs back in the queue."""
-    if connection.scalar(select(hosts.c.blocked).where(hosts.c.id == host_id)):
-        return 0  # somebody has blocked it again
-    held = select(urls.c.id).where(
-        _HELD_HERE,
-        urls.c.state == State.HELD,
-        urls.c.reason == HOST_BLOCKED,
-        urls.c.host_id == host_id,
-    )
-    found = list(connection.scalars(held.limit(STEP)))
-    return queue_ids_again(connection, found)
+def _hold(connection: Connection, url_ids: Sequence[int]) -> int:
+    """Hold those of some URLs that are queued; return how many."""
+    return len(transitions.move_ids(connection, url_ids, _HELD, QUEUED))

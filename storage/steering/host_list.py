@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, select, text
 
-from canonry.storage.rows.waiting import reason_of
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import hosts, pages, url_rows
 
@@ -139,11 +138,6 @@ def host_named(connection: Connection, name: str) -> HostRow | None:
 def number_of(connection: Connection) -> int:
     """Return how many hosts the store knows; their ids count up from 1."""
     return connection.scalar(select(func.max(hosts.c.id))) or 0
-
-
-def retry_reason(connection: Connection, host: HostRow) -> str | None:
-    """Return the reason of that URL of a host which waits longest for its retry."""
-    return reason_of(connection, host.host_id)
 
 
 def robots_of(connection: Connection, wanted: Iterable[HostRow]) -> dict[str, list[RobotsState]]:

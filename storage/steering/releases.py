@@ -1,20 +1,21 @@
 """What is held or has failed, by reason: counts, examples, and its way back to the queue."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, and_, case, select, text
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, select, text
 
 from canonry.storage.records import WALL
 from canonry.storage.rows.requeueing import queue_ids_again
 from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, hosts, urls
-from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.steering import walled
-from canonry.storage.steering.short_steps import STEP, ShortSteps
+from canonry.storage.steering.short_steps import ShortSteps, Step, host_id_of
 
 _HERE = text("state > 2")  # the condition of the index
 STATES = {"held": State.HELD, "failed": State.FAILED}
+Keeps: TypeAlias = Callable[[Connection], Callable[[str], bool]]
 
 
 class Refusal(NamedTuple):
@@ -69,66 +70,55 @@ def urls_of(
 
 
 def release(
-    store: ShortSteps,
-    refusal: Refusal,
-    *,
-    host: str | None = None,
-    keeps: Callable[[str], bool] = lambda _url: False,
+    store: ShortSteps, refusal: Refusal, *, host: str | None = None, keeps: Keeps | None = None
 ) -> int:
     """Put URLs back in the queue; return how many. Those of blocked hosts stay as they are.
 
     With the URLs of walls, the pages that were kept to show these are queued again.
 
-    If it is interrupted, what was released stays so, and the next release goes on.
+    If it is interrupted, what was released stays so, and the next release goes on. What is refused
+    meanwhile stays.
 
     Args:
         store: open for short steps.
         refusal: of the URLs.
         host: only its URLs.
-        keeps: returns True for URLs that stay as they are.
+        keeps: called in each step; returns a function that is True for URLs that stay as they are.
 
     Raises:
         StoreError: if the store knows no host of that name.
     """
-    released = store.repeat(_Pass(refusal, host, keeps))
-    if refusal == Refusal("held", WALL):
-        open_hosts = select(hosts.c.id).where(hosts.c.blocked == 0)
-        if host is not None:
-            open_hosts = open_hosts.where(hosts.c.name == host)
+    which: list[ColumnElement[bool]] = [
+        urls.c.host_id.not_in(select(hosts.c.id).where(text("blocked > 0")))
+    ]
+    if host is not None:
         with store.step() as connection:
-            released += walled.ask_kept_again(connection, urls.c.host_id.in_(open_hosts))
+            which.append(urls.c.host_id == host_id_of(connection, host))
+    released = store.change(*release_of(refusal, *which, keeps=keeps))
+    if refusal == Refusal("held", WALL):
+        with store.step() as connection:
+            released += walled.ask_kept_again(connection, *which)
     return released
 
 
-class _Pass:
-    """One pass over the URLs of a reason; each call is a step."""
+def release_of(
+    refusal: Refusal, *which: ColumnElement[bool], keeps: Keeps | None = None
+) -> tuple[Select[Any], Step]:
+    """Return which URLs a release puts back in the queue, and the step that does it.
 
-    def __init__(self, refusal: Refusal, host: str | None, keeps: Callable[[str], bool]) -> None:
-        self._state, self._reason = STATES[refusal.state], refusal.reason
-        self._host = host
-        self._keeps = keeps
-        self._after = 0
-        self._last: int | None = None  # newer URLs, refused during the release, stay
+    Args:
+        refusal: of the URLs.
+        which: further conditions on `urls`.
+        keeps: as for `release`.
+    """
+    state = STATES[refusal.state]
+    is_it = and_(_HERE, urls.c.state == state, urls.c.reason == refusal.reason, *which)
 
-    def __call__(self, connection: Connection) -> int | None:
-        """Release some of the next URLs; return how many, and None when all are done."""
-        here = (_HERE, urls.c.state == self._state, urls.c.reason == self._reason)
-        if self._last is None:
-            newest = select(urls.c.id).where(*here).order_by(urls.c.id.desc()).limit(1)
-            self._last = connection.scalar(newest) or 0
-        query = (
-            select(urls.c.id, urls.c.url, hosts.c.name, hosts.c.blocked)
-            .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-            .where(*here, urls.c.id > self._after, urls.c.id <= self._last)
-        )
-        if self._host is not None:
-            host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == self._host))
-            if host_id is None:
-                raise StoreError(f"host {self._host!r}: the store knows no such host")
-            query = query.where(urls.c.host_id == host_id)
-        found = connection.execute(query.order_by(urls.c.id).limit(STEP)).all()
-        if not found:
-            return None
-        self._after = found[-1].id
-        url_ids = [one.id for one in found if not one.blocked and not self._keeps(one.url)]
-        return queue_ids_again(connection, url_ids)
+    def step(connection: Connection, url_ids: Sequence[int]) -> int:
+        if keeps is not None:
+            stays = keeps(connection)
+            found = rows_of(connection, "SELECT id, url FROM urls WHERE id", url_ids)
+            url_ids = [url_id for url_id, url in found if not stays(url)]
+        return queue_ids_again(connection, url_ids, (state, refusal.reason))
+
+    return select(urls.c.id).where(is_it).order_by(urls.c.id), step

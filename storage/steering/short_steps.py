@@ -1,23 +1,24 @@
 """Short steps: many small transactions that change a store; running crawls notice them."""
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeAlias
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, Select, select
 
-from canonry.storage.facts import check_schema, read_facts
-from canonry.storage.sql.bulk import put, rows_of
-from canonry.storage.sql.database_faults import explaining, naming
+from canonry.storage import facts
+from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.database_faults import explaining, naming, opened
 from canonry.storage.sql.engine import open_engine
-from canonry.storage.sql.schema import meta
+from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.store_errors import StoreError
 
 STEP = 5_000  # URLs in one transaction: some fifty milliseconds
 _SHORTEST_PAUSE = 0.01  # seconds between two steps
-_NAME = "queue"
-_READ = select(meta.c.value).where(meta.c.name == _NAME)
+# Changes some URLs, given by their ids; returns how many, and None if the rest are to stay.
+Step: TypeAlias = Callable[[Connection, Sequence[int]], int | None]
 
 
 class ShortSteps:
@@ -36,18 +37,14 @@ class ShortSteps:
         Raises:
             StoreError: if there is none.
         """
+        self._url = url
         self._engine = open_engine(url, create=False)
 
     def __enter__(self) -> Self:
         """Return the store."""
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Close the database."""
         self._engine.dispose()
 
@@ -60,36 +57,60 @@ class ShortSteps:
         """
         with explaining(self._engine), self._engine.begin() as connection:
             with naming(self._engine):
-                check_schema(read_facts(connection))
+                facts.check_schema(facts.read_facts(connection))
             yield connection
-            advance(connection)
+            facts.advance(connection, facts.QUEUE)
 
-    def repeat(self, change: Callable[[Connection], int | None]) -> int:
-        """Run a change in steps until it is done; return how many URLs it changed.
+    def change(self, which: Select[Any], step: Step) -> int:
+        """Change URLs, some in each step; return how many were changed.
+
+        The ids are read first, once, while others may write: so a step checks each again.
 
         Args:
-            change: returns how many URLs it changed; None when there is nothing left to do.
+            which: finds the ids of the URLs.
+            step: changes some of them.
         """
+        with opened(self._url) as reader, reader.begin() as connection:
+            parts = _parts_of(connection, which)
         total = 0
-        while True:
+        for part in parts:
             begun = time.monotonic()
             with self.step() as connection:
-                changed = change(connection)
+                changed = step(connection, part)
             if changed is None:
-                return total
+                break
             total += changed
             time.sleep(max(time.monotonic() - begun, _SHORTEST_PAUSE))
+        return total
 
 
-def generation(connection: Connection) -> int:
-    """Return a number that grows whenever people change the queue."""
-    return int(connection.scalar(_READ) or 0)
+def change_at_once(connection: Connection, which: Select[Any], step: Step) -> int:
+    """Change URLs as `ShortSteps.change` does, in one transaction; return how many."""
+    return sum(step(connection, part) or 0 for part in _parts_of(connection, which))
 
 
-def advance(connection: Connection) -> None:
-    """Record that the queue was changed, in the transaction that changes it."""
-    now = str(generation(connection) + 1)
-    put(connection, meta, [{"name": _NAME, "value": now}])
+def _parts_of(connection: Connection, which: Select[Any]) -> list[Sequence[int]]:
+    """Return the ids of URLs in parts, one for each step."""
+    url_ids = array("q", connection.scalars(which.execution_options(yield_per=STEP)))
+    return [url_ids[start : start + STEP] for start in range(0, len(url_ids), STEP)]
+
+
+def queued_on(host_id: int | ColumnElement[int]) -> Select[Any]:
+    """Return a query for the queued URLs of a host, in an order that an index has."""
+    here = (urls.c.host_id == host_id, urls.c.state == State.QUEUED)
+    return select(urls.c.id).where(*here).order_by(urls.c.priority)
+
+
+def host_id_of(connection: Connection, name: str) -> int:
+    """Return the id of a host.
+
+    Raises:
+        StoreError: if there is none.
+    """
+    host_id = connection.scalar(select(hosts.c.id).where(hosts.c.name == name))
+    if host_id is None:
+        raise StoreError(f"host {name!r}: the store knows no such host; 'canonry hosts list'")
+    return int(host_id)
 
 
 def withdrawn(connection: Connection, url_ids: Collection[int]) -> set[int]:

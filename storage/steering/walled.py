@@ -9,9 +9,9 @@ from canonry.storage.recrawls import absences
 from canonry.storage.rows import pages
 from canonry.storage.rows.requeueing import queue_again, queue_ids_again
 from canonry.storage.sql import counts, transitions
-from canonry.storage.sql.bulk import change_rows, rows_of
+from canonry.storage.sql.bulk import change_rows
 from canonry.storage.sql.schema import State, hosts, urls
-from canonry.storage.sql.transitions import QUEUED, StateReason, Transition, state_reason
+from canonry.storage.sql.transitions import QUEUED, StateReason
 
 _HELD: StateReason = (State.HELD, WALL)
 _FETCHED: StateReason = (State.FETCHED, None)
@@ -29,10 +29,8 @@ def hold(connection: Connection, url_ids: Sequence[int]) -> int:
         url_ids: of the URLs; those that are queued again stay so.
     """
     back = _given_back(connection, url_ids)
-    left = [url_id for url_id in url_ids if url_id not in back]
-    moved = _moved(connection, left, _HELD)
-    transitions.move(connection, moved)
-    pages.remove(connection, list(moved))
+    moved = transitions.move_ids(connection, [one for one in url_ids if one not in back], _HELD)
+    pages.remove(connection, moved)
     return len(moved)
 
 
@@ -45,10 +43,8 @@ def _given_back(connection: Connection, url_ids: Sequence[int]) -> set[int]:
 
 def keep(connection: Connection, url_id: int) -> None:
     """Mark the URL whose page is kept to show a wall, unless it had another page before."""
-    if _given_back(connection, [url_id]):
-        return
-    moved = _moved(connection, [url_id], _KEPT)
-    transitions.move(connection, {u: m for u, m in moved.items() if m.before == _FETCHED})
+    if not _given_back(connection, [url_id]):
+        transitions.move_ids(connection, [url_id], _KEPT, _FETCHED)
 
 
 def wait(connection: Connection, url_ids: Sequence[int], until: float) -> int:
@@ -59,12 +55,10 @@ def wait(connection: Connection, url_ids: Sequence[int], until: float) -> int:
         url_ids: of the URLs.
         until: no request for them before; seconds since 1970.
     """
-    moved = _moved(connection, url_ids, QUEUED)
-    _forget(connection, list(moved))
-    moved = _moved(connection, list(moved), QUEUED)
-    transitions.move(connection, moved, due=until)
-    if moved:
-        change_rows(connection, f"UPDATE url_rows SET reason = '{WALL}' WHERE id", list(moved))  # noqa: S608 - ours
+    settled = list(transitions.from_states(connection, url_ids, QUEUED))
+    _forget(connection, settled)
+    moved = transitions.move_ids(connection, settled, QUEUED, due=until)
+    change_rows(connection, f"UPDATE url_rows SET reason = '{WALL}' WHERE id", moved)  # noqa: S608 - ours
     return len(moved)
 
 
@@ -85,7 +79,7 @@ def pause_hosts(connection: Connection, names: Sequence[str], until: float, now:
 def ask_again(connection: Connection, url_ids: Sequence[int]) -> int:
     """Put URLs back in the queue, without the page that a wall gave for them; return how many."""
     _forget(connection, url_ids)
-    return queue_ids_again(connection, url_ids, urls.c.state != State.QUEUED)
+    return queue_ids_again(connection, url_ids)
 
 
 def ask_all_again(connection: Connection, now: float) -> int:
@@ -107,25 +101,14 @@ def ask_all_again(connection: Connection, now: float) -> int:
     return queued + ask_kept_again(connection, urls.c.host_id.in_(found)) if found else queued
 
 
-def ask_kept_again(connection: Connection, which: ColumnElement[bool]) -> int:
+def ask_kept_again(connection: Connection, *which: ColumnElement[bool]) -> int:
     """Put the URLs whose pages were kept to show walls back in the queue; return how many.
 
     Args:
         connection: in a writing transaction.
-        which: a condition on `urls`.
+        which: conditions on `urls`.
     """
     if not counts.total_of(connection, counts.url(*_KEPT)):
         return 0  # else all URLs would be read for nothing
     is_kept = and_(urls.c.state == State.FETCHED, urls.c.reason == WALL)
-    return queue_again(connection, and_(is_kept, which))
-
-
-def _moved(
-    connection: Connection, url_ids: Sequence[int], after: StateReason
-) -> dict[int, Transition]:
-    """Return the transitions of URLs that have a page."""
-    question = "SELECT id, host_id, depth, state, reason FROM url_rows WHERE state <> 0 AND id"
-    return {
-        url_id: Transition(host_id, depth, state_reason(state, reason), after)
-        for url_id, host_id, depth, state, reason in rows_of(connection, question, list(url_ids))
-    }
+    return queue_again(connection, and_(is_kept, *which))

@@ -65,10 +65,10 @@ def test_the_latest_examples_are_kept_with_the_page_of_the_link(
     assert found[0] == MergedLink(
         "tracking", f"{H}/a?utm_source=9", f"{H}/a", url_id, f"{H}/", 50.0
     )
-    assert [one.spelling[-2:] for one in found] == ["=9", "29", "28", "27", "26"]
+    assert [one.raw_url[-2:] for one in found] == ["=9", "29", "28", "27", "26"]
     assert len(every) == 8, "older ones are gone"
     assert {one.rules for one in both} == {"tracking", "percent-unreserved"}
-    assert each["tracking"].spelling == f"{H}/a?utm_source=9"
+    assert each["tracking"].raw_url == f"{H}/a?utm_source=9"
 
 
 def test_a_store_without_examples_has_the_first_link(tmp_path: Path, store: Store) -> None:

@@ -95,7 +95,7 @@ def test_readers_do_not_wait_and_see_one_moment(tmp_path: Path) -> None:
 
 def test_text_that_postgresql_cannot_hold_is_escaped(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    given = candidate("http://a.example/x")._replace(spelling="http://a.example/x\0#\t\\N\n")
+    given = candidate("http://a.example/x")._replace(raw_url="http://a.example/x\0#\t\\N\n")
     store.admit([given], 0.0)
     page = Page(200, 0.1, "text/\0html", 1, bytes(16), "ti\0tle", None, 0)
     hop = Hop("canonical", 200, candidate("http://a.example/y"))
@@ -106,8 +106,8 @@ def test_text_that_postgresql_cannot_hold_is_escaped(tmp_path: Path) -> None:
     with report.reading(url_of(tmp_path)) as connection:
         [row] = report.rows(connection, "pages")
         assert (row["title"], row["content_type"]) == ("ti%00tle", "text/%00html")
-        spelling = connection.exec_driver_sql("SELECT spelling FROM urls WHERE id = 1").scalar()
-        assert spelling == "http://a.example/x%00#\t\\N\n"
+        raw_url = connection.exec_driver_sql("SELECT raw_url FROM urls WHERE id = 1").scalar()
+        assert raw_url == "http://a.example/x%00#\t\\N\n"
 
 
 def test_a_host_may_have_any_length(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_crawl_writes_a_sample_a_second_and_at_both_ends(tmp_path: Path) -> No
         (103.1, 4, 4),
     ]
     last = found[-1]
-    assert (last.known, last.spared, last.merged_links, last.done) == (8, 0, 4, 4)
+    assert (last.known, last.suppressed, last.merged_links, last.done) == (8, 0, 4, 4)
     assert last.claims == 12
     store.close()
 
@@ -58,7 +58,7 @@ def test_each_known_url_is_in_one_number(tmp_path: Path) -> None:
     record(store, url_ids[2], 3.0)
     last = taken(store)[-1]
     assert last[1:7] == (1, 1, 1, 1, 1, 1)
-    assert (last.known, last.redirected, last.spared, last.done) == (6, 1, 1, 3)
+    assert (last.known, last.redirected, last.suppressed, last.done) == (6, 1, 1, 3)
     with store.transaction() as connection:
         assert samples.now(connection, 3.0) == last
         assert samples.first_at(connection) == 2.0

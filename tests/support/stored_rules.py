@@ -6,7 +6,7 @@ from support.stores import MAKE
 from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 
 SLASH = LearnedRule(host="h.example", family="trailing-slash", new="bare")
 REF = LearnedRule(host="h.example", family="parameter-irrelevant", old="ref")

@@ -44,7 +44,7 @@ def by_canonry(
     rules = json.loads(_output(["rules", "list", "--store", store, "--json"]))["rules"]
     lines = _output(["export", "aliases", "--store", store]).splitlines()
     found = judging.judged(server.log(site), truth)
-    avoided = sum(rule["spared"] for rule in rules)
+    avoided = sum(rule["suppressed"] for rule in rules)
     return {
         **found,
         "avoided": avoided,
@@ -60,7 +60,7 @@ def by_canonry(
 def _rule(rule: dict[str, Any]) -> dict[str, Any]:
     """Return what a reader of the results wants to know of a rule."""
     evidence = {name: rule["evidence"][name] for name in ("agree", "disagree")}
-    return {name: rule[name] for name in ("state", "says", "spared")} | evidence
+    return {name: rule[name] for name in ("state", "says", "suppressed")} | evidence
 
 
 def _output(words: Iterable[str], seconds: float | None = None) -> str:

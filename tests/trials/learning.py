@@ -206,7 +206,7 @@ def _line(row: dict[str, Any]) -> None:
     for rule in row["rules"]:
         print(
             f"    {rule['state']}: {rule['says']} "
-            f"({rule['agree']} for, {rule['disagree']} against, {rule['spared']} spared)"
+            f"({rule['agree']} for, {rule['disagree']} against, {rule['suppressed']} suppressed)"
         )
     sys.stdout.flush()
 

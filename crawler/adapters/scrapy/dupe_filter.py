@@ -11,7 +11,7 @@ from scrapy.utils.request import referer_str
 
 from canonry.crawler.adapters.scrapy.request_rows import claimed_row, continues
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
-from canonry.crawler.adapters.scrapy.spared import Duplicate
+from canonry.crawler.adapters.scrapy.suppressed import Duplicate
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,8 +71,10 @@ class CanonryDupeFilter(BaseDupeFilter):
         ``DUPEFILTER_DEBUG`` all are logged.
         """
         duplicate = self._found.pop(request, None)
-        if duplicate is not None and (self._logs_all or duplicate.is_spared or not self._is_logged):
-            self._is_logged |= not duplicate.is_spared
+        if duplicate is not None and (
+            self._logs_all or duplicate.is_suppressed or not self._is_logged
+        ):
+            self._is_logged |= not duplicate.is_suppressed
             _LOG.debug(
                 "Filtered duplicate request: %s (referer: %s); rule: %s; same as: %s",
                 request,

@@ -9,8 +9,7 @@ from sqlalchemy import Connection
 from canonry.crawler.adapters.scrapy.observations import Observation, outcome_of
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.session import LearningSession, surviving_learning
-from canonry.storage import Admission, Candidate, Outcome, Store
-from canonry.storage.learned import rule_rows
+from canonry.storage import Admission, Candidate, Outcome, Store, facts
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import DoneRequest, OpenRequest
 from canonry.storage.seen.key_rows import url_ids_of_keys
@@ -151,7 +150,7 @@ class RequestRecorder:
                 learned = self._learning.learn(connection, recorded, now)
                 sentence = learned.in_words(self._park(connection, learned.later))
             request_queue.forget(connection, finished)
-            generation = rule_rows.generation(connection)
+            generation = facts.generation(connection, facts.RULES)
             if generation != self._generation:
                 self.sweep(connection)
         self._generation = generation

@@ -19,7 +19,7 @@ from canonry.crawler.adapters.scrapy import request_rows
 from canonry.crawler.adapters.scrapy.dupe_filter import CanonryDupeFilter
 from canonry.crawler.adapters.scrapy.request_rows import UnserializableError
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
-from canonry.crawler.adapters.scrapy.spared import SAME_URL, Duplicate
+from canonry.crawler.adapters.scrapy.suppressed import SAME_URL, Duplicate
 from canonry.storage import StoreError
 from canonry.storage.requests.request_queue import NewRequest
 
@@ -148,7 +148,7 @@ class CanonryScheduler(BaseScheduler):
         if row.claim is not None:
             duplicate = self._session.find(request, row)
             if duplicate is None and row.claim in self._memory_claims:
-                duplicate = Duplicate(SAME_URL, request.url, is_spared=False)
+                duplicate = Duplicate(SAME_URL, request.url, is_suppressed=False)
             if duplicate is not None:
                 return self._drop(request, duplicate)
             self._memory_claims.add(row.claim)

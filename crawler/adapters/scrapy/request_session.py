@@ -18,7 +18,7 @@ from canonry.canon.learned import describe
 from canonry.crawler.adapters.scrapy.adapter_settings import read_settings
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKeys
 from canonry.crawler.adapters.scrapy.request_recorder import RequestRecorder, candidate_of
-from canonry.crawler.adapters.scrapy.spared import LEARNED, Duplicate, DuplicateRules
+from canonry.crawler.adapters.scrapy.suppressed import LEARNED, Duplicate, DuplicateRules
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.session import LearningSession
@@ -187,11 +187,11 @@ class RequestSession:
         finally:
             self._life.end()
             self.store.close()
-        spared = self.duplicates.spared
-        spared[LEARNED] += max(self.recorder.parked, 0)
-        if total := spared.total():
-            each = ", ".join(f"{rule} {n:,}" for rule, n in spared.most_common() if n)
-            _LOG.info("%s fetches spared, by rule: %s", f"{total:,}", each)
+        suppressed = self.duplicates.suppressed
+        suppressed[LEARNED] += max(self.recorder.parked, 0)
+        if total := suppressed.total():
+            each = ", ".join(f"{rule} {n:,}" for rule, n in suppressed.most_common() if n)
+            _LOG.info("%s fetches suppressed, by rule: %s", f"{total:,}", each)
 
     @contextmanager
     def _briefly(self) -> Iterator[Connection]:

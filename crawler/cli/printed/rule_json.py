@@ -7,7 +7,7 @@ import msgspec
 from canonry.canon.learned import RuleState, describe
 from canonry.crawler.inquiry.rule_facts import PairFacts
 from canonry.crawler.learn.standing import oriented
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.timestamps import Moment, iso
 
 
@@ -38,7 +38,7 @@ class RuleJSON(msgspec.Struct, kw_only=True):
     state: RuleState
     evidence: EvidenceJSON
     tests: int  # URLs that were fetched although it could hold them
-    spared: int  # URLs that are held now because of it, and so not fetched
+    suppressed: int  # URLs that are held now because of it, and so not fetched
     entered_at: Moment | None  # when it entered its state
 
     @staticmethod
@@ -66,7 +66,7 @@ class RuleJSON(msgspec.Struct, kw_only=True):
                 against=[oriented(says, pair) for pair in rule.against],
             ),
             "tests": rule.tests,
-            "spared": rule.spared,
+            "suppressed": rule.suppressed,
             "entered_at": iso(rule.entered_at),
         }
 

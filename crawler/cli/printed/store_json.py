@@ -194,7 +194,7 @@ class DemoJSON(msgspec.Struct, frozen=True, kw_only=True):
     fetched: int  # of these
     missed: list[str]
     fetched_again: int
-    again_for_want_of: dict[str, int]  # by the rule that would have spared the request
+    again_for_want_of: dict[str, int]  # by the rule that would have suppressed the request
     repeated: int  # requests for a URL that was requested before: to learn what changes by itself
     disallowed: int  # requests that robots.txt disallows
     endless: int  # pages of crawler traps that were fetched

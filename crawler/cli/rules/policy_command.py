@@ -57,7 +57,7 @@ def show_policy(policy_name: str, *, as_json: bool) -> int:
     _heading(shown_policy)
     out.print("\n  [bold]rules[/]")
     for step in shown_policy.steps():
-        kind = "lossless" if step.lossless else "guess"
+        kind = "lossless" if step.lossless else "heuristic"
         why = render.hanging(step.why, out, 32)
         out.print(f"  {step.name:<20}{kind:<10}{escape(why)}")
     for key, names in facts.lists.items():

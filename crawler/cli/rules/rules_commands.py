@@ -27,7 +27,7 @@ from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.rule_facts import (
     StateCount,
-    count_spared,
+    count_suppressed,
     instead_of,
     pairs_of,
     standing_in,
@@ -44,7 +44,7 @@ from canonry.storage.reading import report
 def rules() -> None:
     """Show, revoke, reinstate, export, import, mine and convert learned rules.
 
-    A rule says which URLs of a host are the same. It is learned from evidence, spares fetches
+    A rule says which URLs of a host are the same. It is learned from evidence, suppresses fetches
     while it holds, and is revoked if the host proves it wrong: docs/explanation/learning.md.
     """
 
@@ -93,7 +93,7 @@ def list_rules(
             for rule in rule_rows.in_states(connection, wanted)
             if host in {None, rule.rewrite.host, without_port(rule.rewrite.host)}
         ]
-        count_spared(connection, matching_rules)
+        count_suppressed(connection, matching_rules)
         counts = [] if matching_rules or as_json else state_counts(connection)
     if as_json:
         found = [RuleJSON(**RuleJSON.fields_of(rule)) for rule in matching_rules]
@@ -101,7 +101,7 @@ def list_rules(
         return 0
     render.table(
         "Rules",
-        ("id", "state", "says", "agree", "disagree", "spared", "tests"),
+        ("id", "state", "says", "agree", "disagree", "suppressed", "tests"),
         [
             (
                 rule.id,
@@ -109,7 +109,7 @@ def list_rules(
                 describe(rule.rewrite) + (f", and {folded:,} more for its folders" * bool(folded)),
                 rule.agree,
                 rule.disagree,
-                rule.spared,
+                rule.suppressed,
                 rule.tests,
             )
             for rule, folded in listing(matching_rules, everything=everything)
@@ -146,7 +146,7 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     """
     with report.reading(store) as connection:
         stored_rule = rule_store.find(connection, rule)
-        count_spared(connection, [stored_rule])
+        count_suppressed(connection, [stored_rule])
         standing = standing_in(connection, stored_rule)
         pairs = pairs_of(connection, stored_rule)
         against = [one for one in pairs if one.verdict == "different"][: summaries.PAIRS]

@@ -27,7 +27,7 @@ from canonry.crawler.inquiry import (
 )
 from canonry.crawler.plurals import counted
 from canonry.storage.reading import report
-from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
+from canonry.storage.steering import blocked_hosts, releases, steered_patterns
 from canonry.storage.steering.short_steps import ShortSteps
 from canonry.storage.timestamps import moment
 
@@ -100,10 +100,11 @@ def release(reason: str, host: str | None, store: str, *, as_json: bool) -> int:
         states = [
             one.state for one in refusal_listing.refusals_of(connection) if one.reason == reason
         ]
-        keeps = exclusions.keeps(connection)
     wanted = [refusal_listing.to_release(state, reason) for state in states or ["held"]]
     with ShortSteps(store) as opened:
-        done = sum(releases.release(opened, one, host=host, keeps=keeps) for one in wanted)
+        done = sum(
+            releases.release(opened, one, host=host, keeps=exclusions.keeps) for one in wanted
+        )
     if not states:
         render.notify(f"no URL is held or has failed for {reason!r}; 'canonry refused list'")
     printed = ReleasedJSON(reason=reason, host=host, released=done)
@@ -296,7 +297,7 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
         else:
             render.notify(pattern_listing.said(preview))
         return 0
-    done = _changed(store, excluded_patterns.exclude, url_pattern)
+    done = _changed(store, steered_patterns.exclude, url_pattern)
     said = f"{url_pattern.text} is excluded: {counted(done, 'queued URL')} held"
     return _tell(ExcludedJSON(pattern=url_pattern.text, held=done), said, as_json=as_json)
 
@@ -309,7 +310,7 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
 def include(pattern: str, store: str, *, as_json: bool) -> int:
     """Undo an exclusion: the URLs that it holds go back to the queue."""
     url_pattern = pattern_listing.pattern_named(pattern)
-    done = _changed(store, excluded_patterns.include, url_pattern)
+    done = _changed(store, steered_patterns.include, url_pattern)
     said = f"{url_pattern.text} is not excluded: {_released(done)}"
     return _tell(IncludedJSON(pattern=url_pattern.text, released=done), said, as_json=as_json)
 

@@ -146,8 +146,8 @@ def trace(url_trace: Trace) -> None:
     console = out()
     console.print(f"[bold]{escape(url_trace.text)}[/]")
     for step in url_trace.steps:
-        note = "" if step.lossless else " [yellow](a guess)[/]"
-        head = len(f"  {step.name}{'' if step.lossless else ' (a guess)'}  ")
+        note = "" if step.lossless else " [yellow](a heuristic)[/]"
+        head = len(f"  {step.name}{'' if step.lossless else ' (a heuristic)'}  ")
         why = escape(hanging(step.why, console, head))
         console.print(f"\n  [bold cyan]{step.name}[/]{note}  {why}")
         before, after = mark(step.before, step.after)

@@ -20,7 +20,7 @@ from canonry.storage.timestamps import iso, moment
 if TYPE_CHECKING:
     from canonry.crawler.inquiry.rule_facts import PairFacts
     from canonry.storage.copying import Forecast
-    from canonry.storage.learned.tracked_rule import TrackedRule
+    from canonry.storage.learned.rule_rows import TrackedRule
 
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")
@@ -122,7 +122,7 @@ def rule(
     console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}\n")
     counts = (
         f"{counted(rule.agree, 'page')} for it, {rule.disagree:,} against; "
-        f"{counted(rule.spared, 'URL')} held because of it, and not fetched; "
+        f"{counted(rule.suppressed, 'URL')} held because of it, and not fetched; "
         f"{counted(rule.tests, 'URL')} fetched to test it"
     )
     since = "" if (entered := iso(rule.entered_at)) is None else f" since {moment(entered)}"

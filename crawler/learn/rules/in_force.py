@@ -16,8 +16,9 @@ from canonry.canon.learned import (
     without_port,
 )
 from canonry.canon.pipeline import Rewritten, followed, forms_of, rewrite_many
+from canonry.storage import facts
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import IN_FORCE
+from canonry.storage.learned.rule_rows import IN_FORCE
 from canonry.storage.sql.schema import hosts
 
 _REMEMBERED = 65_536  # combinations of rules
@@ -258,7 +259,7 @@ class StoredRules:
 
     def _load(self, connection: Connection) -> bool:
         """Load the rules of the store; return True if they have changed."""
-        generation = rule_rows.generation(connection)
+        generation = facts.generation(connection, facts.RULES)
         if generation == self._generation:
             return False
         if self._generation is None:

@@ -12,11 +12,11 @@ from canonry.canon.pipeline import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.learn.rules.in_force import SOURCE, RulesInForce
 from canonry.crawler.learn.rules.infer import opposite
-from canonry.storage import StoreError
+from canonry.storage import StoreError, facts
 from canonry.storage.learned import applied_rules, ledger, rule_rows
 from canonry.storage.learned.applied_rules import AppliedRules
 from canonry.storage.learned.ledger import StoredPair
-from canonry.storage.learned.tracked_rule import IN_FORCE, TrackedRule
+from canonry.storage.learned.rule_rows import IN_FORCE, TrackedRule
 
 
 def find(connection: Connection, prefix: str) -> TrackedRule:
@@ -77,10 +77,10 @@ def publish(
         partial(choose_as_test, in_force),
     )
     # A rule for subdomains covers more than these hosts, unless it is one of those that changed.
-    spared = {name: n for name, n in applied.spared.items() if not in_force.is_wide(name)}
-    own = {rewrite.id: applied.spared.get(rewrite.id, 0) for rewrite in rewrites}
-    rule_rows.set_spared(connection, spared | own)
-    rule_rows.advance(connection)
+    suppressed = {name: n for name, n in applied.suppressed.items() if not in_force.is_wide(name)}
+    own = {rewrite.id: applied.suppressed.get(rewrite.id, 0) for rewrite in rewrites}
+    rule_rows.set_suppressed(connection, suppressed | own)
+    facts.advance(connection, facts.RULES)
     return in_force, applied
 
 

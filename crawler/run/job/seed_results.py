@@ -82,11 +82,12 @@ def try_again(connection: Connection, url_ids: Sequence[int], *, is_recrawl: boo
             again.add(end.url_id)
     for part in chunks(sorted(held)):
         connection.execute(update(url_rows).where(url_rows.c.id.in_(part)).values(depth=0, hops=0))
-    queue_ids_again(connection, sorted(again | held))
+    queue_ids_again(connection, again | held)
     if is_recrawl:
         unread = urls.c.due < (math.inf if has_ended else began)
         known = {url.url_id for chain in seed_chains for url in chain}
-        queue_ids_again(connection, sorted(known), ANSWERED, unread)
+        for part in chunks(sorted(known)):
+            queue_again(connection, and_(urls.c.id.in_(part), ANSWERED, unread))
     reasons = [reason for _state, reason, _count in counts.read(connection, "urls")]
     unreached = [reason for reason in reasons if is_unreached(reason)]
     if unreached:

@@ -149,7 +149,7 @@ class Frontier:
         self.waiting -= 1
         return name, self._hosts[name].take()
 
-    def recorded(self, name: str, url_id: int, *, spares: bool = False) -> bool:
+    def recorded(self, name: str, url_id: int, *, suppresses: bool = False) -> bool:
         """Forget a URL whose outcome is in the store; return True where its host may load more.
 
         Where a host needs all of its deferred URLs, more of them are loaded each time.
@@ -157,7 +157,7 @@ class Frontier:
         Args:
             name: the host.
             url_id: of the URL.
-            spares: True if rules have just spared some URLs: few deferred ones are loaded again.
+            suppresses: True if rules have just held some URLs: few deferred ones are loaded again.
         """
         host = self._hosts[name]
         host.url_ids.discard(url_id)
@@ -165,7 +165,7 @@ class Frontier:
         left = len(host.url_ids)
         if is_half := left == host.most_deferred // 2:
             host.most_deferred = min(2 * host.most_deferred, _MOST_DEFERRED)
-        if spares:
+        if suppresses:
             host.most_deferred = FEW_DEFERRED
         return is_half or not left
 

@@ -184,9 +184,9 @@ class Scheduler:
         """
         for outcome in outcomes:
             host = self._out.pop(outcome.url_id)
-            # Deferred URLs may be loaded now: few, if rules spare some of them.
+            # Deferred URLs may be loaded now: few, if rules suppress some of them.
             self._leases.maybe_more |= self._frontier.recorded(
-                host, outcome.url_id, spares=bool(answer.learned.later)
+                host, outcome.url_id, suppresses=bool(answer.learned.later)
             )
         if answer.learned.later:
             self._frontier.drop(answer.learned.later)

@@ -11,7 +11,7 @@ from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import Learned, LearningSession, surviving_learning
 from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS, has_ended
-from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store
+from canonry.storage import Admission, Candidate, LeasedHost, Outcome, Queued, Store, facts
 from canonry.storage.records import CachedRobots, RecordedOutcome, redirect_targets
 from canonry.storage.recrawls import absences
 from canonry.storage.rows import (
@@ -174,7 +174,7 @@ class StoreSession:
             now: seconds since 1970.
         """
         with self._store.leasing() as connection:
-            generation = short_steps.generation(connection)
+            generation = facts.generation(connection, facts.QUEUE)
             is_unfinished = bool(blocked_hosts.unfinished(connection))
             changed = generation != self._generation or is_unfinished
             gone = short_steps.withdrawn(connection, url_ids) if changed else None

@@ -19,10 +19,10 @@ SPANS = {  # seconds, by name
     "1w": 604_800,
     "4w": 2_419_200,
 }
-# Of URLs: all that are known, each of which is one of the next six; and of links that were another
-# spelling of a known URL.
+# Of URLs: all that are known, each of which is one of the next six; and of links to known URLs with
+# another raw URL.
 COUNTS = (
-    *("known", "fetched", "redirected", "spared", "held", "failed", "queued"),
+    *("known", "fetched", "redirected", "suppressed", "held", "failed", "queued"),
     "merged_links",
 )
 _POINTS = 150  # in an answer

@@ -40,8 +40,8 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     held: int
     error_pages: int  # pages with a status from 400 on
-    spared: int  # of the held ones, those that are so because of a learned rule
-    merged_links: int  # links that were another spelling of a known URL
+    suppressed: int  # of the held ones, those that are so because of a learned rule
+    merged_links: int  # links to known URLs with another raw URL
     left: SecondsLeft | None
 
 
@@ -69,9 +69,9 @@ def view(connection: Connection, asked: Asked) -> Now:
         fetched=now.fetched,
         redirected=now.redirected,
         failed=now.failed,
-        held=now.held + now.spared,
+        held=now.held + now.suppressed,
         error_pages=sum(count for name, _, count in statuses if int(name) >= FIRST_ERROR),
-        spared=now.spared,
+        suppressed=now.suppressed,
         merged_links=now.merged_links,
         left=left,
     )

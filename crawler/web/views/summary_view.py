@@ -50,7 +50,7 @@ class ActiveRule(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     says: str
-    spared: int  # about how many URLs it held, which were not fetched
+    suppressed: int  # about how many URLs it held, which were not fetched
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     more_reasons: int
     hosts: list[HostInTrouble]  # those that wait longest, and those that failed last
     little_new: list[PoorHost]  # hosts that were found last to bring little new text
-    rules: list[ActiveRule]  # those that spared most
+    rules: list[ActiveRule]  # those that suppressed most
     active: StateCount  # how many there are
 
 
@@ -82,7 +82,7 @@ def view(connection: Connection, asked: Asked) -> Overview:
         hosts=_hosts(connection, asked.now),
         little_new=[PoorHost(**one._asdict()) for one in little_new.read(connection, _ROWS)],
         rules=[
-            ActiveRule(id=rule.id, says=describe(rule.rewrite), spared=rule.spared)
+            ActiveRule(id=rule.id, says=describe(rule.rewrite), suppressed=rule.suppressed)
             for rule in rule_rows.most_useful(connection, "active", _ROWS)
         ],
         active=counted["active"],

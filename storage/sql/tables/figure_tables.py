@@ -38,9 +38,9 @@ counts = Table(
 merges = Table(
     "merges",
     metadata,
-    Column("rules", Text, primary_key=True, comment="the rules that merged two spellings"),
+    Column("rules", Text, primary_key=True, comment="the rules that merged two raw URLs"),
     Column("count", BigInteger, nullable=False, comment="links merged by them", info=TOGETHER),
-    Column("spelling", Words, nullable=False, comment="one such link ..."),
+    Column("raw_url", Words, nullable=False, comment="one such link ..."),
     Column("same_as", Words, nullable=False, comment="... and the URL that it is the same as"),
 )
 
@@ -48,8 +48,8 @@ merge_examples = Table(
     "merge_examples",
     metadata,
     Column("id", RowId, primary_key=True, comment="counts up: the latest have the largest"),
-    Column("rules", Text, nullable=False, comment="the rules that merged two spellings"),
-    Column("spelling", Words, nullable=False, comment="a link ..."),
+    Column("rules", Text, nullable=False, comment="the rules that merged two raw URLs"),
+    Column("raw_url", Words, nullable=False, comment="a link ..."),
     Column(
         "url_id",
         BigInteger,
@@ -76,7 +76,7 @@ samples = Table(
     Column("at", Float, primary_key=True, comment="seconds since 1970, UTC"),
     Column("fetched", BigInteger, nullable=False, comment="URLs in that state then"),
     Column("redirected", BigInteger, nullable=False, comment="the same"),
-    Column("spared", BigInteger, nullable=False, comment="held because of a learned rule"),
+    Column("suppressed", BigInteger, nullable=False, comment="held because of a learned rule"),
     Column("held", BigInteger, nullable=False, comment="held for any other reason"),
     Column("failed", BigInteger, nullable=False, comment="URLs in that state then"),
     Column("queued", BigInteger, nullable=False, comment="the same"),

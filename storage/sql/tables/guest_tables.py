@@ -95,7 +95,9 @@ partial_index(Index("requests_open", requests.c.id), _open)
 fingerprints = Table(
     "fingerprints",
     metadata,
-    Column("value", LargeBinary, primary_key=True, comment="of a request that was asked or spared"),
+    Column(
+        "value", LargeBinary, primary_key=True, comment="of a request that was asked or suppressed"
+    ),
 )
 
 request_workers = Table(

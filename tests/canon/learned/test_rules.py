@@ -467,11 +467,11 @@ def test_a_change_that_its_family_does_not_allow_is_refused() -> None:
 
 
 class Unmarked(RuleSet):
-    """Rules that try every URL: the oracle for marks."""
+    """Rules that try every URL: the oracle for prefilters."""
 
     def steps_on(self, site: str) -> tuple[Any, ...]:
-        """Return the steps with a mark that every URL has."""
-        return tuple(step._replace(mark=bool) for step in super().steps_on(site))
+        """Return the steps with a prefilter that every URL passes."""
+        return tuple(step._replace(prefilter=bool) for step in super().steps_on(site))
 
 
 @given(rule_sets, st.one_of(their_urls, urls), st.sampled_from(["web", "search", "archive"]))
@@ -493,23 +493,23 @@ def test_a_url_without_the_mark_of_any_rule_is_changed_by_none(
             family = FAMILIES[rewrite.family]
             # Only sites have rules
             if site_of(parts) and family.apply(parts, rewrite) is not parts:
-                assert family.mark(rewrite)(str(parts))
+                assert family.prefilter(rewrite)(str(parts))
 
 
 @pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
 def test_what_a_family_changes_has_its_mark(why: str, text: str, before: str, after: str) -> None:
     rewrite = rewrite_of(text)
     if before != after:
-        assert FAMILIES[rewrite.family].mark(rewrite)(before), why
+        assert FAMILIES[rewrite.family].prefilter(rewrite)(before), why
 
 
 def test_most_urls_lack_the_marks_of_rules() -> None:
     """Else they would be split for nothing."""
     slash, sid = rule("trailing-slash", new="file"), rule("path-parameter", old="sid")
     rules = RuleSet([slash, sid], "web/1")
-    marks = [step.mark for step in rules.steps_on("h.example")]
-    assert any(mark("http://h.example/a.html/") for mark in marks)
-    assert not any(mark("http://h.example/a.html?b=/x") for mark in marks)
+    prefilters = [step.prefilter for step in rules.steps_on("h.example")]
+    assert any(may_change("http://h.example/a.html/") for may_change in prefilters)
+    assert not any(may_change("http://h.example/a.html?b=/x") for may_change in prefilters)
 
 
 def test_a_set_that_never_terminates_leaves_the_url_alone() -> None:

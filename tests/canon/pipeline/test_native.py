@@ -357,7 +357,7 @@ def test_white_space_at_the_end_is_left_out(end: str) -> None:
         ("archive", "https://a.example:8443/x%3Fy", "https://a.example:8443/x%3Fy"),
     ],
 )  # fmt: skip
-def test_it_is_the_kernel_that_applies_the_guesses(policy: str, url: str, identity: str) -> None:
+def test_it_is_the_kernel_that_applies_the_heuristics(policy: str, url: str, identity: str) -> None:
     kernel = canonry.Canonicalizer(policy).native
     assert kernel is not None
     assert kernel.identity(url) == identity

@@ -45,7 +45,7 @@ def test_the_ladder_of_2003_merges_nothing_that_rfc_3986_keeps_apart(one: str) -
     assert canonry.equivalent(one, identity) or _ESCAPED_DOTS.search(one)
 
 
-def test_a_policy_of_ones_own_may_add_guesses_to_the_ladder_of_2003() -> None:
+def test_a_policy_of_ones_own_may_add_heuristics_to_the_ladder_of_2003() -> None:
     text = 'name = "old"\nversion = 1\ndialect = "rfc2396bis-01"\npractice = ["fragment"]\n'
     old = from_toml(text, "old.toml")
     assert canonry.canonicalize("http://a/../%2e#b", policy=old) == "http://a/../%2E"
@@ -61,7 +61,7 @@ practice = ["tracking", "empty-query", "fragment"]
 
 @given(url=tidy | urls | sound)
 def test_no_fast_path_answers_for_the_ladder_of_2003(url: str) -> None:
-    """Not even with the guesses that the fast paths know: they decode and remove too much."""
+    """Not even with the heuristics that the fast paths know: they decode and remove too much."""
     make = canonry.Canonicalizer(from_toml(_COVERED, "covered.toml"))
     assert make.native is None
     try:

@@ -1,4 +1,4 @@
-"""The URL filter: scope, limits, traps, spellings."""
+"""The URL filter: scope, limits, traps, raw URLs."""
 
 import hypothesis
 import pytest
@@ -89,7 +89,7 @@ def test_only_http_is_fetched(reference: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reference", "spelling"),
+    ("reference", "raw_url"),
     [
         ("../x?y#z", "http://www.shop.co.uk/x?y#z"),
         ("HTTP://WWW.Shop.co.uk:80/%7Ex", "HTTP://WWW.Shop.co.uk:80/%7Ex"),
@@ -98,11 +98,11 @@ def test_only_http_is_fetched(reference: str) -> None:
         ("", "http://www.shop.co.uk/a/b?c"),
     ],
 )
-def test_a_spelling_is_the_link_as_written_made_absolute(reference: str, spelling: str) -> None:
+def test_a_raw_url_is_the_link_as_written_made_absolute(reference: str, raw_url: str) -> None:
     base = "http://www.shop.co.uk/a/b?c"
     found = url_filter().candidate(reference, base, depth=1, hops=0, source=7)
     assert isinstance(found, Candidate)
-    assert found.spelling == spelling
+    assert found.raw_url == raw_url
     assert found.source == 7
 
 

@@ -61,7 +61,7 @@ def test_undecodable_arguments_are_bytes(tmp_path: Path) -> None:
 def test_explain_names_rules_and_sections(tmp_path: Path) -> None:
     done = run_command("explain", "HTTP://a.example/%7e?utm_source=x", folder=tmp_path)
     assert done.returncode == 0
-    for word in (b"percent-unreserved", b"RFC 3986 section 6.2.2.2", b"tracking", b"(a guess)"):
+    for word in (b"percent-unreserved", b"RFC 3986 section 6.2.2.2", b"tracking", b"(a heuristic)"):
         assert word in done.stdout
     done = run_command("explain", "HTTP://a.example/", "--json", folder=tmp_path)
     found = json.loads(done.stdout)

@@ -24,7 +24,7 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.settings import load
 from canonry.storage import StoreError
 from canonry.storage.reading import report
-from canonry.storage.steering import excluded_patterns
+from canonry.storage.steering import steered_patterns
 from canonry.storage.steering.short_steps import ShortSteps
 from canonry.storage.timestamps import iso
 
@@ -205,7 +205,7 @@ def test_an_excluded_pattern_is_named_for_known_and_unknown_urls(tmp_path: Path)
     crawl(tmp_path, answer, max_pages=1)
     store = f"sqlite:///{tmp_path / 'store.db'}"
     with ShortSteps(store) as opened:
-        excluded_patterns.exclude(opened, exclusions.named("a.example/find?"))
+        steered_patterns.exclude(opened, exclusions.named("a.example/find?"))
     found = asked(store, f"{SEED}find?c=3")
     assert (found.state, found.reason) == ("never-seen", "pattern-excluded")
     assert found.remedies == ["canonry patterns include 'a.example/find?'"]

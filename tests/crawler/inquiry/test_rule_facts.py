@@ -25,8 +25,8 @@ _PATHS = 4
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_spared_are_the_urls_that_are_held_now(tmp_path: Path, status: int) -> None:
-    """What represents a URL may fail: then the URL is fetched after all, and nothing is spared."""
+def test_suppressed_are_the_urls_that_are_held_now(tmp_path: Path, status: int) -> None:
+    """What represents a URL may fail: then the URL is fetched, and nothing is suppressed."""
     answered = Page(status, 0.1, "text/html", 1, b"d" * 16, None, None, 0)
     store = open_store(tmp_path)
     names = [f"{H}/{n}{end}" for n in range(_PATHS) for end in ("", "/")]
@@ -59,10 +59,10 @@ def test_of_hosts_with_many_urls_the_number_is_the_one_that_the_crawl_counted(
         def looked(most: int) -> list[int | None]:
             """Return the numbers of the three rules; None for one that was not looked at."""
             for rule in rules:
-                rule.spared = 70
-            cut = rule_facts.count_spared(connection, rules, most)
-            assert all(rule.spared == 70 for rule in rules if rule.id in cut)
-            return [None if rule.id in cut else rule.spared for rule in rules]
+                rule.suppressed = 70
+            cut = rule_facts.count_suppressed(connection, rules, most)
+            assert all(rule.suppressed == 70 for rule in rules if rule.id in cut)
+            return [None if rule.id in cut else rule.suppressed for rule in rules]
 
         assert looked(1_000) == [12, 2, 0]
         assert looked(30) == [12, None, 0], "too little is left for the second host"
@@ -142,12 +142,12 @@ def _everywhere(store: str) -> dict[str, dict[str, int]]:
             shown = _printed("rules", "show", rule_id, *where)
             as_json = json.loads(_printed("rules", "show", rule_id, *where, "--json"))
             found[rule_id] = {
-                "list": one["spared"],
-                "show --json": as_json["spared"],
+                "list": one["suppressed"],
+                "show --json": as_json["suppressed"],
                 "show": int(shown.partition(" held because of it")[0].split()[-2]),
-                "state": by_state[rule_id]["spared"],
-                "host": by_host[rule_id]["spared"],
-                "rule": viewer.json(f"/rules?id={rule_id}")["chosen"]["rule"]["spared"],
+                "state": by_state[rule_id]["suppressed"],
+                "host": by_host[rule_id]["suppressed"],
+                "rule": viewer.json(f"/rules?id={rule_id}")["chosen"]["rule"]["suppressed"],
             }
     return found
 
@@ -160,5 +160,5 @@ def _held_in_all(store: str) -> set[int]:
         return {
             sum(url["reason"] == "learned" for url in urls),
             status["held"].get("learned", 0),
-            viewer.json("/strip")["spared"],
+            viewer.json("/strip")["suppressed"],
         }

@@ -11,14 +11,16 @@ from canonry.canon.learned import Evidence, LearnedRule, Rewrite, RuleSet, RuleS
 from canonry.canon.policies import preset
 from canonry.crawler.inquiry.rule_names import listing
 from canonry.storage import State, Store
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.records import Hop, Page
 
 SLASH = Rewrite("h.example", "trailing-slash", new="slash")
 
 
-def tracked(state: RuleState, rewrite: Rewrite, below: str = "/", spared: int = 0) -> TrackedRule:
-    return TrackedRule(replace(rewrite, below=below), state=state, spared=spared)
+def tracked(
+    state: RuleState, rewrite: Rewrite, below: str = "/", suppressed: int = 0
+) -> TrackedRule:
+    return TrackedRule(replace(rewrite, below=below), state=state, suppressed=suppressed)
 
 
 def listed(*rules: TrackedRule, everything: bool = False) -> list[tuple[str, str, str, int]]:
@@ -49,10 +51,10 @@ def test_a_rule_for_a_folder_is_listed_if_it_tells_something_else() -> None:
     assert len(listed(whole, tracked("candidate", replace(SLASH, host="o.example"), "/a/"))) == 2
 
 
-def test_what_spares_most_comes_first_and_what_has_no_effect_last() -> None:
+def test_what_suppresses_most_comes_first_and_what_has_no_effect_last() -> None:
     states: list[RuleState] = ["candidate", "revoked", "suspended", "active"]
     rules = [tracked(state, replace(SLASH, host=f"{state}.example")) for state in states]
-    much = tracked("active", replace(SLASH, host="z.example"), spared=9)
+    much = tracked("active", replace(SLASH, host="z.example"), suppressed=9)
     hosts = [host.partition(".")[0] for host, *_ in listed(*rules, much)]
     assert hosts == ["z", "active", "suspended", "revoked", "candidate"]
 

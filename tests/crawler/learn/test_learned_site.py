@@ -96,7 +96,7 @@ def test_where_nothing_is_the_same_a_site_is_asked_little(pages: int) -> None:
     assert host.site.extra <= max(6, 0.01 * host.site.answers)
 
 
-def test_a_site_may_be_asked_as_often_as_it_has_spared_requests() -> None:
+def test_a_site_may_be_asked_as_often_as_it_has_suppressed_requests() -> None:
     host = Host(bare)
     host.visit(PATHS)
     [rule] = [rule for rule in host.site.rules.values() if rule.state == "active"]

@@ -1,4 +1,4 @@
-"""Crawls that learn: rules spare fetches, lose no page, and survive a killed process."""
+"""Crawls that learn: rules suppress fetches, lose no page, and survive a killed process."""
 
 import io
 import json
@@ -92,7 +92,7 @@ def everything() -> set[str]:
     return {f"/docs/p{n}" for n in range(_PAGES)}
 
 
-def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None:
+def test_a_crawl_learns_suppresses_fetches_and_gives_reasons(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
         done = run_command(*words(raw), folder=tmp_path)
@@ -106,14 +106,14 @@ def test_a_crawl_learns_spares_fetches_and_gives_reasons(tmp_path: Path) -> None
     assert "is active (was candidate): h.example: a path is the same without the slash" in said
     assert "is active (was candidate): h.example: parameter ref selects nothing" in said
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
-    spared = status["held"]["learned"]
-    assert spared + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, (
+    suppressed = status["held"]["learned"]
+    assert suppressed + asked == 3 * _PAGES + _PAGES // _A_LIST + 2, (
         "every URL is either fetched or held"
     )
     rules = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"]
     acting = {rule["family"]: rule for rule in rules if rule["state"] == "active"}
     assert acting.keys() == {"trailing-slash", "parameter-anywhere"}
-    assert sum(rule["spared"] for rule in acting.values()) >= spared
+    assert sum(rule["suppressed"] for rule in acting.values()) >= suppressed
     assert all(rule["evidence"]["disagree"] == 0 for rule in acting.values())
     assert all(len(rule["evidence"]["samples"]) == 5 for rule in acting.values())
     held = [row for row in exported(tmp_path, "refused") if row["reason"] == "learned"]
@@ -273,7 +273,7 @@ def test_revoking_a_rule_releases_what_it_held(tmp_path: Path) -> None:
     assert max(site.asked.values()) == 1
 
 
-def test_rules_of_one_crawl_spare_fetches_of_another(tmp_path: Path) -> None:
+def test_rules_of_one_crawl_suppress_fetches_of_another(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()

@@ -67,13 +67,13 @@ def test_a_site_without_rules_that_had_no_room_is_not_loaded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: Counter[str] = Counter()
-    read = site_records.ledger.urls_of
+    read = site_records.host_urls.latest
 
     def counted(connection: Connection, names: list[str], most: int) -> object:
         loads[names[0]] += 1
         return read(connection, names, most)
 
-    monkeypatch.setattr(site_records.ledger, "urls_of", counted)
+    monkeypatch.setattr(site_records.host_urls, "latest", counted)
     store, loaded = open_store(tmp_path), sites()
     loaded.is_known = True
     with store.transaction() as connection:

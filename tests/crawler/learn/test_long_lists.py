@@ -45,7 +45,7 @@ def test_a_limit_of_what_is_shown_is_found_out_by_the_largest_pages(tmp_path: Pa
     assert {f"/log/{n}?lines={2 * USUAL}" for n in LONG} <= asked
 
 
-def test_what_rules_spare_is_what_they_hold(tmp_path: Path) -> None:
+def test_what_rules_suppress_is_what_they_hold(tmp_path: Path) -> None:
     """Not what they have held until it was asked, to test them."""
     rng = random.Random(1)
 
@@ -64,6 +64,6 @@ def test_what_rules_spare_is_what_they_hold(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store.db") as store:
         query = "SELECT count(*) FROM urls WHERE state = 4 AND reason = 'learned'"
         [(held,)] = store.execute(query)
-        [(spared,)] = store.execute("SELECT sum(spared) FROM rules")
+        [(suppressed,)] = store.execute("SELECT sum(suppressed) FROM rules")
     assert held > 300
-    assert 0 <= spared - held < 12, "a few were on their way when the rule became active"
+    assert 0 <= suppressed - held < 12, "a few were on their way when the rule became active"

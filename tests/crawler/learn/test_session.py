@@ -18,7 +18,7 @@ from canonry.crawler.learn.session import LearningSession, RuleReports
 from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Outcome, Page, Queued, State
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.sql.schema import answers, pairs
 
 H = "http://h.example"

@@ -127,9 +127,9 @@ def test_the_judge_counts_what_a_crawler_fetches_in_vain_and_what_it_loses() -> 
     (everything,) = webjudge.replayed([site], [site.home, *site.names])
     assert everything.lost == []
     assert everything.again == len(slashed)
-    assert everything.spared == 0
+    assert everything.suppressed == 0
     (wise,) = webjudge.replayed([site], [site.home, *pages])
-    assert (wise.lost, wise.again, wise.spared) == ([], 0, len(slashed))
+    assert (wise.lost, wise.again, wise.suppressed) == ([], 0, len(slashed))
     (careless,) = webjudge.replayed([site], [site.home, *pages[1:], f"{site.home}not/there"])
     assert careless.lost == [pages[0]]
     assert careless.missing == 1

@@ -110,7 +110,7 @@ def test_hosts_with_few_requests_avoid_no_share() -> None:
     (site, *_more) = sites(Spec(seed=1, hosts=2, resources=150, adversaries=False))
     pages = sorted(site.must)
     few = webjudge.replayed([site], [site.home, *pages[:100]])
-    assert few[0].spared > 0
+    assert few[0].suppressed > 0
     assert webjudge.figures(few).avoided is None
     assert "%" not in "".join(webjudge.table(few))
     many = webjudge.replayed([site], [site.home, *pages, *pages[: webjudge.WARM]])

@@ -37,7 +37,7 @@ def test_questions_and_memory_have_bounds() -> None:
             news = [*news[1:], *walls.news()]
     assert 0 < asked <= 6 + 3 + 0.01 * 4_000
     assert len(walls._groups._suspects) <= 129  # noqa: SLF001 - else the bound is hardly seen
-    assert len(walls._groups._marked) <= 4 * 129  # noqa: SLF001
+    assert len(walls._groups._by_sketch) <= 4 * 129  # noqa: SLF001
 
 
 def test_pauses_of_a_host_grow_and_end_and_begin_again() -> None:

@@ -65,7 +65,7 @@ def test_the_demo_finds_everything_and_merges_nothing_wrongly(policy: str, tmp_p
     assert result.is_right
     assert result.fetched == result.resources > 300
     assert result.endless < 20
-    assert (result.fetched_again > 0) == (policy == "web"), "it lacks the rules for guesses"
+    assert (result.fetched_again > 0) == (policy == "web"), "it lacks the rules for heuristics"
     acted = {rule for row in result.merged for rule in row.rules.split(" + ")}
     assert acted >= {
         "percent-case",

@@ -13,7 +13,7 @@ from support.stores import assert_counts_are_right
 from canonry.crawler.admission import exclusions
 from canonry.storage.reading import report
 from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED
-from canonry.storage.steering import blocked_hosts, excluded_patterns, releases
+from canonry.storage.steering import blocked_hosts, releases, steered_patterns
 from canonry.storage.steering.releases import Refusal
 from canonry.storage.steering.short_steps import ShortSteps
 
@@ -39,7 +39,7 @@ def test_a_running_crawl_follows_blocks_exclusions_and_releases(tmp_path: Path) 
         wait_for(lambda: out_of_scope() == 2, 60)
         with ShortSteps(store) as opened:
             blocked_hosts.block(opened, "b.example")
-            excluded_patterns.exclude(opened, exclusions.named("a.example/day/*/"))
+            steered_patterns.exclude(opened, exclusions.named("a.example/day/*/"))
             releases.release(opened, Refusal("held", "out-of-scope"))
         at_change.update(asked)
 

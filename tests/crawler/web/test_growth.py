@@ -66,7 +66,7 @@ def test_growth_has_the_samples_of_a_span(grown: Viewer) -> None:
     assert [p["fetched"] for p in points] == sorted(p["fetched"] for p in points)
     assert points[-1]["fetched"] == 40
     for point in points:
-        parts = ("fetched", "redirected", "spared", "held", "failed", "queued")
+        parts = ("fetched", "redirected", "suppressed", "held", "failed", "queued")
         assert point["known"] == sum(point[name] for name in parts) == 100
     assert grown.json("/growth?span=10min")["points"][-1] == points[-1]
     assert "has to be one of" in grown.get("/growth.json?span=2h").data["error"]

@@ -178,7 +178,7 @@ def test_rules_are_listed_by_state_and_by_host(looking: Viewer) -> None:
     states = {row["state"]: row["rules"] for row in found["states"]}
     assert (states["active"], states["revoked"]) == (1, 0)
     [row] = found["rules"]
-    assert (row["id"], row["agree"], row["disagree"], row["spared"]) == (SLASH.id, 20, 1, 1)
+    assert (row["id"], row["agree"], row["disagree"], row["suppressed"]) == (SLASH.id, 20, 1, 1)
     assert looking.json("/rules?host=a.example")["rules"] == [row]
     assert looking.json("/rules?host=b.example")["rules"] == []
     assert looking.json("/rules?state=revoked")["rules"] == []

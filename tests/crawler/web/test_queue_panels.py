@@ -13,7 +13,7 @@ from canonry.crawler.run.job.preparation import as_job
 from canonry.crawler.settings import load
 from canonry.storage import State
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import host_rows, leases, little_new
 from canonry.storage.rows.little_new import LittleNew
@@ -118,12 +118,12 @@ def test_the_overview_begins_with_what_needs_a_look(queue: Viewer, tmp_path: Pat
         rewrite = Rewrite("a.example", "trailing-slash", old="", new="bare")
         rule_rows.put(connection, [TrackedRule(rewrite, "active", agree=9)])
         rule = TrackedRule(rewrite, "active")
-        rule_rows.add_spared(connection, {rule.id: 12})
+        rule_rows.add_suppressed(connection, {rule.id: 12})
     store.close()
     found = queue.json("/summary")
     newest = [f"h{n}.example" for n in (6, 5, 4, 3, 2)]
     assert [one["host"] for one in found["little_new"]] == newest
-    assert [(one["id"], one["spared"]) for one in found["rules"]] == [(rule.id, 12)]
+    assert [(one["id"], one["suppressed"]) for one in found["rules"]] == [(rule.id, 12)]
     page = queue.get("/").text
     exclude = f"canonry patterns exclude --dry-run --store sqlite:///{tmp_path}/store.db"
     assert f"{exclude} 'h6.example/list?'" in shown(page)

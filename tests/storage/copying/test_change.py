@@ -391,7 +391,7 @@ def test_a_process_that_has_it_open_notices(tmp_path: Path) -> None:
 
 
 def test_fragments_that_were_in_the_keys_stay_there(tmp_path: Path) -> None:
-    """Under a policy that keeps fragments, the key is that of the spelling."""
+    """Under a policy that keeps fragments, the key is that of the raw URL."""
     text = 'name = "mine"\nversion = {}\nextends = "rfc3986@1"\n[add]\npractice = {}\n'
     one, two = (
         from_toml(text.format(n, practice), "mine.toml")

@@ -277,10 +277,10 @@ def test_activation_holds_known_urls_and_revocation_releases_them(
         assert states(store)[f"h.example/{name}"] == "held learned"
     with store.transaction() as connection:
         rule = rule_store.find(connection, SLASH.id)
-        assert rule.spared == 4
+        assert rule.suppressed == 4
         done = rule_store.revoke(connection, rule, MAKE, 4.0)
         store.rules = GivenRules(*rule_store.rules_in(connection))
-        assert rule_store.find(connection, SLASH.id).spared == 0
+        assert rule_store.find(connection, SLASH.id).suppressed == 0
     assert len(done.released) == 4
     assert set(states(store).values()) == {"queued", "fetched"}
     assert sum(len(host.urls) for host in lease(store)) == 8
@@ -289,14 +289,14 @@ def test_activation_holds_known_urls_and_revocation_releases_them(
     store.close()
 
 
-def test_a_rule_spares_each_url_once_however_often_it_comes_back(tmp_path: Path) -> None:
+def test_a_rule_suppresses_each_url_once_however_often_it_comes_back(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     link(store, f"{H}/a", f"{H}/a/", f"{H}/b/", f"{H}/b")
     publish(store, SLASH)
     for _ in range(3):
         with store.transaction() as connection:
             rule = rule_store.find(connection, SLASH.id)
-            assert rule.spared == 2
+            assert rule.suppressed == 2
             rule_store.revoke(connection, rule, MAKE, 4.0)
             rule_store.reinstate(connection, rule, MAKE, 5.0)
     store.close()
@@ -318,7 +318,7 @@ def test_a_page_that_was_fetched_under_another_name_is_not_fetched_under_its_own
     queued = {name for name, state in states(store).items() if state == "queued"}
     assert queued == {f"h.example/{name}" for name in ("gone", "moved", "seed")}
     with store.transaction() as connection:
-        assert rule_store.find(connection, SLASH.id).spared == 1
+        assert rule_store.find(connection, SLASH.id).suppressed == 1
     with store.transaction() as connection:
         rule = rule_store.find(connection, SLASH.id)
         done = rule_store.revoke(connection, rule, MAKE, 4.0)

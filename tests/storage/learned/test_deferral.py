@@ -172,7 +172,7 @@ def test_the_outcome_of_an_alias_that_gave_way_while_it_was_fetched_counts(tmp_p
 
 
 def test_an_alias_that_redirects_to_the_new_name_does_not_give_way_to_it(tmp_path: Path) -> None:
-    """It was fetched: no fetch was spared."""
+    """It was fetched: no fetch was suppressed."""
     store = opened(tmp_path, SLASH)
     link(store, f"{H}/a/")
     hop = Hop("redirect", 301, candidate(f"{H}/a", depth=1)._replace(source=2, hops=1))

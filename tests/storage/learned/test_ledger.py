@@ -9,7 +9,7 @@ from support.stores import admit, open_store
 from canonry.canon.learned import Rewrite
 from canonry.storage.learned import ledger, rule_rows
 from canonry.storage.learned.ledger import CONTENT, DIFFERENT, MINED, OWN_WORD, SAME, StoredPair
-from canonry.storage.learned.tracked_rule import SAMPLES, TrackedRule
+from canonry.storage.learned.rule_rows import SAMPLES, TrackedRule
 from canonry.storage.reading import report
 
 pytestmark = pytest.mark.every_database

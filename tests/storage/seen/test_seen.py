@@ -245,7 +245,7 @@ def test_the_rules_that_merged_a_link_are_counted_once_for_each_link(tmp_path: P
     admit(store, ["http://a.example/x?utm_source=1"])
     admit(store, ["http://a.example/x", "HTTP://a.example/x", "http://a.example/x"])
     with store.transaction() as connection:
-        found = connection.exec_driver_sql("SELECT rules, count, spelling, same_as FROM merges")
+        found = connection.exec_driver_sql("SELECT rules, count, raw_url, same_as FROM merges")
         merged = {row[0]: tuple(row[1:]) for row in found}
     store.close()
     first = "http://a.example/x?utm_source=1"

@@ -18,7 +18,7 @@ _NUMBER = 6
 _COLUMNS: dict[str, list[Any]] = {
     "id": [*range(1, _NUMBER + 1)],
     "suffix": ["NULL"] * _NUMBER,  # a text is never taken for what it says
-    "spelling": [None] * _NUMBER,
+    "raw_url": [None] * _NUMBER,
     "host_id": [2**30] * _NUMBER,
     "state": [0] * _NUMBER,
     "reason": [None, "x'); --", *[None] * 4],

@@ -11,7 +11,7 @@ from support.crawls import crawl, page
 from canonry.canon.learned import Rewrite
 from canonry.crawler.cli.commands import main
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.sql.engine import open_engine
 
 RULE = TrackedRule(Rewrite("a.example", "trailing-slash", new="slash"), state="active", agree=20)

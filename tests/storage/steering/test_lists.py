@@ -11,7 +11,7 @@ from canonry.storage import State, Store
 from canonry.storage.reading import report
 from canonry.storage.records import Budget, CachedRobots, Page
 from canonry.storage.rows import host_rows, leases, waiting
-from canonry.storage.steering import host_list, pattern_list, releases
+from canonry.storage.steering import host_list, releases, steered_patterns
 from canonry.storage.steering.releases import Refusal
 
 pytestmark = pytest.mark.every_database
@@ -90,8 +90,8 @@ def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -
         assert d is not None
         assert found["x"] is None
         assert (a.error, a.error_at, d.error, d.error_at) == ("timeout", 7.0, "dns", 8.0)
-        assert host_list.retry_reason(connection, a) == "timeout"
-        assert host_list.retry_reason(connection, d) is None
+        assert waiting.reason_of(connection, a.host_id) == "timeout"
+        assert waiting.reason_of(connection, d.host_id) is None
         origins = {
             name: sorted(state.origin for state in states)
             for name, states in host_list.robots_of(connection, [a, d]).items()
@@ -108,7 +108,7 @@ def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -
 
 def test_patterns_come_in_order_and_the_rare_ones_last(store: Store) -> None:
     with store.transaction() as connection:
-        rows, has_more = pattern_list.patterns_in(connection)
+        rows, has_more = steered_patterns.patterns_in(connection)
         assert [(one.pattern[0], one.number) for one in rows[:3]] == [
             ("c", 150),
             ("a", 3),
@@ -116,11 +116,11 @@ def test_patterns_come_in_order_and_the_rare_ones_last(store: Store) -> None:
         ]
         assert {(one.pattern[0], one.number) for one in rows[3:]} == {("b", 1), ("e", 1)}
         assert not has_more
-        rows, has_more = pattern_list.patterns_in(connection, most=1)
+        rows, has_more = steered_patterns.patterns_in(connection, most=1)
         assert ([one.pattern for one in rows], has_more) == (["c.example"], True)
-        [only], _more = pattern_list.patterns_in(connection, part="D.")
-        assert only == pattern_list.pattern_with(connection, only.key)
-        assert pattern_list.pattern_with(connection, b"?" * 16) is None
+        [only], _more = steered_patterns.patterns_in(connection, part="D.")
+        assert only == steered_patterns.pattern_with(connection, b"d.example".ljust(16))
+        assert steered_patterns.pattern_with(connection, b"?" * 16) is None
 
 
 @pytest.mark.usefixtures("store")

@@ -7,7 +7,7 @@ from support.stores import admit, open_store, visited
 
 from canonry.storage import State
 from canonry.storage.records import Page
-from canonry.storage.steering.pattern_list import newest_pages
+from canonry.storage.steering.steered_patterns import newest_pages
 
 pytestmark = pytest.mark.every_database
 _PAGE = Page(200, 0.1, "text/html", 3, b"a" * 16, None, None, 0)

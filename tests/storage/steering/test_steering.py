@@ -11,10 +11,10 @@ from support.stores import admit, assert_counts_are_right, candidate, lease, ope
 
 from canonry.crawler.admission import exclusions, url_filter
 from canonry.crawler.settings import load
-from canonry.storage import State, Store, StoreError
+from canonry.storage import State, Store, StoreError, facts
 from canonry.storage.reading import report
 from canonry.storage.records import HOST_BLOCKED, PATTERN_EXCLUDED
-from canonry.storage.steering import blocked_hosts, excluded_patterns, releases, short_steps
+from canonry.storage.steering import blocked_hosts, releases, short_steps, steered_patterns
 from canonry.storage.steering.releases import Refusal
 from canonry.storage.steering.short_steps import ShortSteps
 
@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture(autouse=True)
 def _few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (blocked_hosts, excluded_patterns, releases):
+    for module in (blocked_hosts, short_steps):
         monkeypatch.setattr(module, "STEP", 5)
     monkeypatch.setattr(short_steps, "_SHORTEST_PAUSE", 0.0)
 
@@ -122,22 +122,22 @@ def test_an_excluded_pattern_holds_what_is_queued_and_what_comes(
 ) -> None:
     pattern = exclusions.named("a.example/calendar/*/")
     with report.reading(url_of(tmp_path)) as connection:
-        found = excluded_patterns.preview(connection, pattern)
-        assert found == (12, 14, 14, 12)
+        found = steered_patterns.preview(connection, pattern)
+        assert found == (12, 14, 14)
         assert found.is_exact
-        some = excluded_patterns.preview(connection, pattern, 10)
+        some = steered_patterns.preview(connection, pattern, 10)
         assert (some.held, some.is_exact) == (10, False)
     with ShortSteps(url_of(tmp_path)) as opened:
-        assert excluded_patterns.exclude(opened, exclusions.named(_DAYS[3])) == 12
+        assert steered_patterns.exclude(opened, exclusions.named(_DAYS[3])) == 12
         assert with_state(store, f"held {PATTERN_EXCLUDED}") == set(_DAYS)
         admit(store, [f"{A}calendar/99/", f"{B}calendar/2/"])
         found_now = states(store)
         assert found_now[f"{A}calendar/99/"] == f"held {PATTERN_EXCLUDED}"
         assert found_now[f"{B}calendar/2/"] == "queued"
-        assert excluded_patterns.include(opened, pattern) == 13
+        assert steered_patterns.include(opened, pattern) == 13
     assert set(states(store).values()) == {"queued"}
     with store.transaction() as connection:
-        assert list(excluded_patterns.excluded(connection)) == []
+        assert steered_patterns.excluded(connection) == []
 
 
 def test_a_query_is_excluded_by_its_parameters_or_whole(store: Store, tmp_path: Path) -> None:
@@ -149,18 +149,18 @@ def test_a_query_is_excluded_by_its_parameters_or_whole(store: Store, tmp_path: 
     assert shape.text == "a.example:8080/index.php?action&title"
     program = exclusions.named("a.example/index.php?")
     with report.reading(url_of(tmp_path)) as connection:
-        assert excluded_patterns.preview(connection, shape).held == len(edits)
-        assert excluded_patterns.preview(connection, program).held == len(pages + edits)
+        assert steered_patterns.preview(connection, shape).held == len(edits)
+        assert steered_patterns.preview(connection, program).held == len(pages + edits)
     with ShortSteps(url_of(tmp_path)) as opened:
-        assert excluded_patterns.exclude(opened, shape) == len(edits)
+        assert steered_patterns.exclude(opened, shape) == len(edits)
         assert with_state(store, f"held {PATTERN_EXCLUDED}") == set(edits)
-        assert excluded_patterns.exclude(opened, program) == len(pages)
-        assert excluded_patterns.include(opened, program) == len(pages), "the shape holds the rest"
+        assert steered_patterns.exclude(opened, program) == len(pages)
+        assert steered_patterns.include(opened, program) == len(pages), "the shape holds the rest"
         assert with_state(store, f"held {PATTERN_EXCLUDED}") == set(edits)
         admit(store, [f"{wiki}action=edit&title=x", f"{wiki}title=y"])
         assert states(store)[f"{wiki}action=edit&title=x"] == f"held {PATTERN_EXCLUDED}"
         assert states(store)[f"{wiki}title=y"] == "queued"
-        assert excluded_patterns.include(opened, shape) == len(edits) + 1
+        assert steered_patterns.include(opened, shape) == len(edits) + 1
 
 
 def test_an_interrupted_exclusion_is_finished_by_the_next_crawl(
@@ -168,14 +168,14 @@ def test_an_interrupted_exclusion_is_finished_by_the_next_crawl(
 ) -> None:
     pattern = exclusions.named("a.example/calendar/*/")
     with killed_after(2, tmp_path) as opened:
-        excluded_patterns.exclude(opened, pattern)
+        steered_patterns.exclude(opened, pattern)
     assert len(with_state(store, f"held {PATTERN_EXCLUDED}")) == 5
     with store.transaction() as connection:
         assert exclusions.finish(connection, every=False) == 7
         assert exclusions.finish(connection, every=False) == 0
     assert with_state(store, f"held {PATTERN_EXCLUDED}") == set(_DAYS)
     with killed_after(2, tmp_path) as opened:
-        excluded_patterns.include(opened, pattern)
+        steered_patterns.include(opened, pattern)
     with store.transaction() as connection:
         assert exclusions.finish(connection, every=False) == 7
     assert set(states(store).values()) == {"queued"}
@@ -186,13 +186,11 @@ def test_a_release_puts_back_what_one_reason_holds(store: Store, tmp_path: Path)
     store.admit([candidate(url, held="too-deep") for url in [*urls, f"{A}calendar/77/"]], 1.0)
     store.admit([candidate(f"{A}far", held="out-of-scope")], 1.0)
     with ShortSteps(url_of(tmp_path)) as opened:
-        excluded_patterns.exclude(opened, exclusions.named("a.example/calendar/*/"))
-        with opened.step() as connection:
-            keeps = exclusions.keeps(connection)
+        steered_patterns.exclude(opened, exclusions.named("a.example/calendar/*/"))
         blocked_hosts.block(opened, "b.example")
         wanted = Refusal("held", "too-deep")
-        assert releases.release(opened, wanted, host="a.example", keeps=keeps) == 7
-        assert releases.release(opened, wanted, keeps=keeps) == 0
+        assert releases.release(opened, wanted, host="a.example", keeps=exclusions.keeps) == 7
+        assert releases.release(opened, wanted, keeps=exclusions.keeps) == 0
         with pytest.raises(StoreError, match="knows no such host"):
             releases.release(opened, wanted, host="c.example")
     found = states(store)
@@ -219,11 +217,11 @@ def test_crawls_are_told_of_every_step(store: Store, tmp_path: Path) -> None:
 
     def look(change: Callable[[ShortSteps], object]) -> tuple[bool, int]:
         with store.transaction() as connection:
-            before = short_steps.generation(connection)
+            before = facts.generation(connection, facts.QUEUE)
         with ShortSteps(url_of(tmp_path)) as opened:
             change(opened)
         with store.transaction() as connection:
-            after = short_steps.generation(connection)
+            after = facts.generation(connection, facts.QUEUE)
             return after > before, len(short_steps.withdrawn(connection, url_ids))
 
     assert look(lambda opened: blocked_hosts.block(opened, "a.example")) == (True, 14)

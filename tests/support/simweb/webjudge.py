@@ -54,7 +54,7 @@ class Tally:
         return sorted(self.site.must - self.seen)
 
     @property
-    def spared(self) -> int:
+    def suppressed(self) -> int:
         """Return how many URLs were linked, and not fetched, as their resource was."""
         home = self.site.home in self.fetched_names
         return max(0, self.shown + home - len(self.fetched_names) - len(self.lost))
@@ -68,14 +68,14 @@ class Figures(NamedTuple):
     fetches: int
     avoidable: int  # fetches of what was fetched before
     late: int  # of these, after a host's first `WARM` requests
-    spared: int  # URLs that were linked and not fetched, on hosts with more requests than these
+    suppressed: int  # URLs that were linked and not fetched, on hosts with more requests than these
     lost: int
 
     @property
     def avoided(self) -> float | None:
         """Return the share of what could be avoided after a host's first requests."""
-        possible = self.spared + self.late
-        return self.spared / possible if possible else None
+        possible = self.suppressed + self.late
+        return self.suppressed / possible if possible else None
 
     @property
     def wasted(self) -> float:
@@ -103,7 +103,7 @@ def figures(tallies: Iterable[Tally]) -> Figures:
             t.fetches,
             t.again,
             t.again_late,
-            t.spared if t.fetches > WARM else 0,
+            t.suppressed if t.fetches > WARM else 0,
             len(t.lost),
         )
         for t in tallies

@@ -85,7 +85,7 @@ def test_it_finds_what_scrapy_finds_with_fewer_requests(
     by_rule = {n: count for n, count in stats.items() if n.startswith("dupefilter/canonry/")}
     assert sum(by_rule.values()) == stats["dupefilter/filtered"]
     assert by_rule["dupefilter/canonry/tracking"] > 0
-    assert " fetches spared, by rule: tracking " in log
+    assert " fetches suppressed, by rule: tracking " in log
     # As with Scrapy, the start page is asked again where it is linked.
     assert repeated(site) <= {"shop.example/"}
     states = Counter(url["state"] for url in exported(tmp_path, "urls"))

@@ -192,7 +192,7 @@ def test_a_session_is_shared_and_closed_once(tmp_path: Path) -> None:
     assert not session.is_open
 
 
-def test_links_into_a_page_are_duplicates_and_spare_nothing(tmp_path: Path) -> None:
+def test_links_into_a_page_are_duplicates_and_suppress_nothing(tmp_path: Path) -> None:
     """Also where the page was asked with a fragment, or is spelled in another way."""
     with opened(url_of(tmp_path)) as scheduler:
         assert enqueue(scheduler, "/a", "/a#1", "/a#2", "/a#1") == [True, False, False, False]
@@ -201,7 +201,7 @@ def test_links_into_a_page_are_duplicates_and_spare_nothing(tmp_path: Path) -> N
         stats = scheduler._crawler.stats  # noqa: SLF001 - the crawler's
         assert stats is not None
         assert stats.get_value("dupefilter/canonry/fragment") == 5
-        assert stats.get_value("canonry/spared/fragment") is None
+        assert stats.get_value("canonry/suppressed/fragment") is None
 
 
 def redirected(request: Request) -> Request:

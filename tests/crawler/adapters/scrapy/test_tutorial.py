@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"^```(bash|python file=(\S+))\n(.*?)^```$", re.MULTILINE | 
 
 @pytest.mark.slow
 def test_the_tutorial_runs(tmp_path: Path) -> None:
-    folder, spared, ran = tmp_path, [], []
+    folder, suppressed, ran = tmp_path, [], []
     with demo_site(products=16, guides=8) as served:
         environment = {
             **os.environ,
@@ -42,10 +42,12 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
                 )
                 assert done.returncode == 0, (line, done.stderr)
                 ran.append((line, done.stdout))
-                spared += re.findall(r"INFO: ([0-9,]+) fetches spared, by rule: (.+)", done.stderr)
+                suppressed += re.findall(
+                    r"INFO: ([0-9,]+) fetches suppressed, by rule: (.+)", done.stderr
+                )
     outputs = dict(ran)
     assert len(ran) == 11
-    assert int(spared[0][0].replace(",", "")) > 30
-    assert "tracking" in spared[0][1]
+    assert int(suppressed[0][0].replace(",", "")) > 30
+    assert "tracking" in suppressed[0][1]
     assert len((folder / "pages.jsonl").read_text().splitlines()) > 30
     assert "fetched" in outputs["canonry why 'http://shop.example/?utm_source=mail'"]

@@ -18,7 +18,7 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.storage.facts import recorded_policy
 from canonry.storage.learned import ledger, rule_rows
 from canonry.storage.learned.ledger import StoredPair
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 
 
 def _rule(state: RuleState = "active", host: str = "h.example") -> LearnedRule:
@@ -245,7 +245,7 @@ def test_what_is_mined_is_in_the_ledger(tmp_path: Path) -> None:
     assert (found["redirects"], found["candidates"]) == (18, 2)
     by_family = {rule["family"]: rule for rule in _json("list", "--all", store)["rules"]}
     assert by_family["trailing-slash"]["state"] == "active", "the store's own state stays"
-    assert by_family["trailing-slash"]["spared"] == 3
+    assert by_family["trailing-slash"]["suppressed"] == 3
     assert {rule["evidence"]["agree"] for rule in by_family.values()} == {9}
     mined = by_family["parameter-anywhere"]
     assert mined["state"] == "candidate"

@@ -14,7 +14,7 @@ from canonry.canon.learned import Rewrite, follow, site_in
 from canonry.canon.pipeline.rewriting import by_start, rewrite_many
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.learned import rule_rows
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.sql.schema import metadata
 
 ALIAS = LearnedRule(host="b.example", family="host-alias", new="c.example", state="active")

@@ -17,7 +17,7 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Store, StoreError
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.applied_rules import AppliedRules
-from canonry.storage.learned.tracked_rule import TrackedRule
+from canonry.storage.learned.rule_rows import TrackedRule
 from canonry.storage.reading import report
 
 SLASH_FIELDS = {"host": "h.example", "family": "trailing-slash", "new": "bare"}

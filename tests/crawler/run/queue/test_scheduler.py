@@ -12,7 +12,7 @@ from canonry.crawler.run.queue.scheduler import Scheduler, no_address
 from canonry.crawler.run.queue.store_session import Leased
 from canonry.crawler.settings.sources import load
 from canonry.storage import Outcome, Page, Queued, State
-from canonry.storage.learned import deferral
+from canonry.storage.learned import classes
 
 PAGE = Page(200, 0.1, "text/html", 1, b"d" * 16, None, None, 0)
 
@@ -41,7 +41,7 @@ def test_the_store_is_not_asked_again_and_again_while_only_deferred_urls_wait(
 ) -> None:
     with leasing_workers(tmp_path, "a") as (one, _other):
         with one.store.transaction() as connection:
-            deferral.defer(connection, [2, 3, 4, 5])
+            classes.defer(connection, [2, 3, 4, 5])
         leases, lease = [], one.session.lease
         seconds = count(int(NOW))
 

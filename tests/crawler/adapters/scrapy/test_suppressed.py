@@ -13,7 +13,7 @@ _PAGE = "http://a.example/page"
 
 
 def seen(folder: Path, *urls: str, **settings: str) -> dict[str, int]:
-    """Claim URLs in order; return how many were dropped by each rule, and spared."""
+    """Claim URLs in order; return how many were dropped by each rule, and suppressed."""
     crawler = Crawler(Spider, {"CANONRY_STORE": str(folder / "s.db"), **settings})
     crawler.stats = MemoryStatsCollector(crawler)
     dupes = CanonryDupeFilter.from_crawler(crawler)
@@ -33,11 +33,11 @@ def test_links_into_a_page_are_told_from_the_page_itself(tmp_path: Path, first: 
     assert seen(tmp_path, *sorted(others), first) == {"fragment": 3, "same-url": 1}
 
 
-def test_another_spelling_is_spared_once_whatever_its_fragment(tmp_path: Path) -> None:
+def test_another_spelling_is_suppressed_once_whatever_its_fragment(tmp_path: Path) -> None:
     tracked = f"{_PAGE}?utm_source=x"
     found = seen(tmp_path, _PAGE, tracked, f"{tracked}#a", f"{tracked}#b", tracked)
     assert found == {
-        "tracking": 2, "tracking+fragment": 2, "canonry/spared/tracking": 1,
+        "tracking": 2, "tracking+fragment": 2, "canonry/suppressed/tracking": 1,
     }  # fmt: skip
 
 

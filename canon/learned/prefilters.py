@@ -1,4 +1,4 @@
-"""Marks: quick tests of a URL's text for what a rewrite needs to change it.
+"""Prefilters: quick tests of a URL's text for what a rewrite needs to change it.
 
 Each function returns a test of a whole URL's text. A URL that fails it is not changed and need not
 be split; one that passes may still not be changed.
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from canonry.canon.learned.rewrite import Rewrite
 from canonry.canon.syntax import query as query_fields
 
-Mark: TypeAlias = Callable[[str], object]  # true if a URL has it
+Prefilter: TypeAlias = Callable[[str], object]  # false for a URL that is not changed
 
 # Families with names or fields in ``old``, and the names of all other parameters in ``beside``.
 _BESIDE = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
@@ -25,28 +25,28 @@ _NO_FINAL_SLASH = re.compile(r"[^/](?![^?#])").search  # RFC 3986 section 3.3: t
 _FINAL_SLASH = re.compile(r"/(?![^?#])").search
 
 
-def http(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that replaces the scheme."""
+def http(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that replaces the scheme."""
     return _HTTP
 
 
-def host(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that replaces the host name."""
+def host(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that replaces the host name."""
     return re.compile(re.escape(rewrite.host)).search
 
 
-def old(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that replaces or removes a text as it is written."""
+def old(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that replaces or removes a text as it is written."""
     return re.compile(re.escape(rewrite.old)).search
 
 
-def prefix(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that replaces the beginning of a path."""
+def prefix(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that replaces the beginning of a path."""
     return re.compile(r"[^/]*//[^/?#]*" + re.escape(rewrite.old)).match
 
 
-def parameters(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes parameters, or fields, beside certain others."""
+def parameters(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that removes parameters or fields beside certain others."""
     removed, names = query_fields.fields(rewrite.old)[0], names_before(rewrite)
 
     def has_them(url: str) -> bool:
@@ -55,8 +55,8 @@ def parameters(rewrite: Rewrite) -> Mark:
     return has_them
 
 
-def mixed(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes any of some parameters, beside certain others."""
+def mixed(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that removes any of some parameters beside others."""
     beside = frozenset(rewrite.beside)
     either = beside.union(rewrite.old.split("&"))
 
@@ -66,8 +66,8 @@ def mixed(rewrite: Rewrite) -> Mark:
     return has_some
 
 
-def on_page(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a parameter from the URLs of one page."""
+def on_page(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that removes a parameter from the URLs of one page."""
     start, removed = rewrite.new.partition("?")[0] + "?", rewrite.old
 
     def has_it(url: str) -> bool:
@@ -76,8 +76,8 @@ def on_page(rewrite: Rewrite) -> Mark:
     return has_it
 
 
-def anywhere(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a parameter, whatever the others are."""
+def anywhere(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that removes a parameter, whatever the others are."""
     if rewrite.new == "any-case":
         return _QUERY
     return re.compile(rf"[?&]{re.escape(rewrite.old)}(?![^=&#])").search
@@ -115,33 +115,33 @@ def _query_of(url: str) -> str:
     return url.partition("#")[0].partition("?")[2]
 
 
-def session_segment(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that removes a session's segment."""
+def session_segment(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that removes a session's segment."""
     return _SESSION_SEGMENT
 
 
-def slashes(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that folds slashes."""
+def slashes(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that folds slashes."""
     return _SLASHES
 
 
-def capitals(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that lowers letters."""
+def capitals(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that lowers letters."""
     return _CAPITALS
 
 
-def final_slash(rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that adds or removes the slash at the end of a path."""
+def final_slash(rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that adds or removes the slash at the end of a path."""
     return _NO_FINAL_SLASH if rewrite.new == "slash" else _FINAL_SLASH
 
 
-def query(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that changes any query."""
+def query(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that changes any query."""
     return _QUERY
 
 
-def semicolons(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that replaces semicolons between parameters."""
+def semicolons(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that replaces semicolons between parameters."""
     return _has_semicolons
 
 
@@ -151,8 +151,8 @@ def _has_semicolons(url: str) -> bool:
     return ";" in text and "&" not in text
 
 
-def order(_rewrite: Rewrite) -> Mark:
-    """Return the mark of a rewrite that sorts the parameters of a query."""
+def order(_rewrite: Rewrite) -> Prefilter:
+    """Return the prefilter of a rewrite that sorts the parameters of a query."""
     return _is_unsorted
 
 

@@ -1,4 +1,4 @@
-"""Count duplicates by the rule that found them, and the fetches that were spared."""
+"""Count duplicates by the rule that found them, and the fetches that were suppressed."""
 
 import hashlib
 from collections import Counter
@@ -17,7 +17,7 @@ from canonry.storage.requests import request_queue
 SAME_URL = "same-url"  # requested before under the very same URL
 SAME_REQUEST = "same-request"  # the same method, URL and body
 LEARNED = "learned"  # then a slash and the family of the rule
-_FRAGMENT = "fragment"  # the rule; Scrapy itself ignores fragments, so no fetch is spared
+_FRAGMENT = "fragment"  # the rule; Scrapy itself ignores fragments, so no fetch is suppressed
 _REMEMBERED = 1 << 15  # spellings; few come again much later
 
 
@@ -26,7 +26,7 @@ class Duplicate(NamedTuple):
 
     rule: str
     same_as: str  # the URL that was requested first; "" if it was not looked up
-    is_spared: bool  # True if Scrapy alone would have sent it
+    is_suppressed: bool  # True if Scrapy alone would have sent it
 
 
 class _Merged(NamedTuple):
@@ -49,7 +49,7 @@ class DuplicateRules:
         self._increment = None if stats is None else stats.inc_value
         self._merged: dict[str, _Merged] = {}
         self._drops_fragments = _FRAGMENT in canonicalizer.policy.practice
-        self.spared: Counter[str] = Counter()
+        self.suppressed: Counter[str] = Counter()
 
     def remembered(self, request: Request, key: bytes | None) -> Duplicate | None:
         """Count a request as a duplicate if its spelling is remembered; else return None."""
@@ -59,7 +59,7 @@ class DuplicateRules:
         found = self._merged.get(page)
         if found is None:
             return None
-        return self._counted(Duplicate(_named(found, fragment), "", is_spared=False))
+        return self._counted(Duplicate(_named(found, fragment), "", is_suppressed=False))
 
     def keep_first(self, request: Request, key: bytes | None) -> None:
         """Remember a request that is not a duplicate, so that its URL will be recognized."""
@@ -82,14 +82,14 @@ class DuplicateRules:
     def find(self, connection: Connection, request: Request, key: bytes | None) -> Duplicate:
         """Look up why a request is a duplicate, and count it."""
         if key is None:
-            return self._counted(Duplicate(SAME_REQUEST, request.url, is_spared=False))
+            return self._counted(Duplicate(SAME_REQUEST, request.url, is_suppressed=False))
         first = request_queue.url_of(connection, key)
         same_as = first[1] if first is not None else request.url
         (page, fragment), (other, its) = self._split(request.url), self._split(same_as)
         merged = _Merged(merging_rules(self._canonicalizer, page, other).replace(" + ", "+"), its)
         self._remember(page, merged)
-        is_spared = merged.rules != "" and self._is_spared(connection, request, same_as)
-        return self._counted(Duplicate(_named(merged, fragment), same_as, is_spared))
+        is_suppressed = merged.rules != "" and self._is_suppressed(connection, request, same_as)
+        return self._counted(Duplicate(_named(merged, fragment), same_as, is_suppressed))
 
     def held(self, connection: Connection, request: Request, rules: tuple[str, ...]) -> Duplicate:
         """Count a request that learned rules hold, and return it as a duplicate."""
@@ -98,20 +98,20 @@ class DuplicateRules:
         page, fragment = self._split(request.url)
         merged = _Merged("/".join([LEARNED, *families]), fragment)
         self._remember(page, merged)
-        return self._counted(Duplicate(merged.rules, "", is_spared=True))
+        return self._counted(Duplicate(merged.rules, "", is_suppressed=True))
 
-    def _is_spared(self, connection: Connection, request: Request, same_as: str) -> bool:
+    def _is_suppressed(self, connection: Connection, request: Request, same_as: str) -> bool:
         """Return True once for each request that Scrapy itself would have sent."""
         own = scrapys_fingerprint(request)
         if own == scrapys_fingerprint(Request(same_as)):
             return False
-        value = hashlib.blake2b(own, digest_size=16, person=b"spared").digest()
+        value = hashlib.blake2b(own, digest_size=16, person=b"suppressed").digest()
         return request_queue.remember(connection, [value]) == 1
 
     def _counted(self, found: Duplicate) -> Duplicate:
-        if found.is_spared:
-            self.spared[found.rule] += 1
-            self.count(f"canonry/spared/{found.rule}")
+        if found.is_suppressed:
+            self.suppressed[found.rule] += 1
+            self.count(f"canonry/suppressed/{found.rule}")
         self.count(f"dupefilter/canonry/{found.rule}")
         return found
 

@@ -81,7 +81,7 @@ static int has_session(int rules, const byte *s, Py_ssize_t n) {
 }
 
 /* Apply the rules to a path; ``bare`` says that no query follows. Return its length, or -1. */
-static Py_ssize_t guess_path(const Guesses *g, int rules, byte *s, Py_ssize_t n, int bare) {
+static Py_ssize_t heuristic_path(const Heuristics *g, int rules, byte *s, Py_ssize_t n, int bare) {
     if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n)) {
         if ((n = decode(g->path, s, n)) < 0) return -1;
         for (Py_ssize_t i = 1; i < n; i++)
@@ -162,7 +162,7 @@ static int may_be_session(const Field *field) {
 }
 
 /* Apply the rules to a query; return its length, or -1. ``dropped`` is set if all fields are gone. */
-static Py_ssize_t guess_query(const Guesses *g, int rules, byte *s, Py_ssize_t n, int *dropped) {
+static Py_ssize_t heuristic_query(const Heuristics *g, int rules, byte *s, Py_ssize_t n, int *dropped) {
     Field fields[MAX_FIELDS];
     byte room[ROOM];
     int kept = 0, changed = 0, form = 1;
@@ -219,16 +219,16 @@ static Py_ssize_t www(const byte *s, Py_ssize_t n) {
     return again > end && again + 1 < n ? end : 0;
 }
 
-Py_ssize_t guess(const Guesses *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
+Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
     int dropped = 0;
     if (end > query && rules & ON_QUERIES) {
-        Py_ssize_t length = guess_query(g, rules, out + query + 1, end - query - 1, &dropped);
+        Py_ssize_t length = heuristic_query(g, rules, out + query + 1, end - query - 1, &dropped);
         if (length < 0) return -1;
         end = query + 1 + length;
         if (dropped || (!length && rules & EMPTY_QUERY)) end = query;
     }
     if (rules & ON_PATHS) {
-        Py_ssize_t length = guess_path(g, rules, out + path, query - path, end == query);
+        Py_ssize_t length = heuristic_path(g, rules, out + path, query - path, end == query);
         if (length < 0) return -1;
         if (length < query - path) {
             memmove(out + path + length, out + query, (size_t)(end - query));

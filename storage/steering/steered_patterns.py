@@ -1,0 +1,225 @@
+"""Patterns of URLs: how many were queued, which people exclude, which bring pages twice.
+
+All URLs with an excluded pattern are held, both queued and new ones. The state of the pattern's
+budget decides about new URLs at once. Holding the queued URLs takes several steps; the state says
+when all are held, so that interrupted steps are finished later.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select, text, update
+
+from canonry.storage.http_status import OK
+from canonry.storage.records import PATTERN_EXCLUDED, UNREAD
+from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
+from canonry.storage.sql import transitions
+from canonry.storage.sql.bulk import put, rows_of
+from canonry.storage.sql.schema import LARGE, State, budgets, hosts, queue_order, urls
+from canonry.storage.sql.transitions import QUEUED
+from canonry.storage.steering.releases import Refusal, release_of
+from canonry.storage.steering.short_steps import ShortSteps, Step, change_at_once, queued_on
+
+LOOKED_AT = 5_000  # patterns of few URLs; queued URLs, for a preview
+_HELD = (State.HELD, PATTERN_EXCLUDED)
+_IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
+_IS_SMALL = text(f"count < {LARGE}")
+_IS_EXCLUDED = text("excluded > 0")
+_COLUMNS = (budgets.c.pattern, budgets.c.count, budgets.c.excluded)
+_NEWEST = """
+SELECT urls.url, EXISTS (
+    SELECT 1 FROM pages earlier WHERE earlier.digest = newest.digest
+    AND (earlier.fetched_at < newest.fetched_at
+        OR (earlier.fetched_at = newest.fetched_at AND earlier.url_id < newest.url_id))
+)
+FROM (SELECT url_id, status, links, size, digest, fetched_at FROM pages
+    ORDER BY fetched_at DESC, url_id DESC LIMIT {most:d}) newest
+JOIN urls ON urls.id = newest.url_id
+WHERE newest.status = {ok:d} AND newest.size > 0 AND newest.links <> {unread:d}
+"""
+
+
+class URLPattern(NamedTuple):
+    """A pattern, and how to recognize its URLs."""
+
+    key: bytes  # of its budget
+    text: str
+    host: str
+    part: str  # a text that all its URLs contain
+    of: Callable[[str], Collection[str]]  # from a URL to its patterns
+
+    def has(self, url: str) -> bool:
+        """Return True if a URL has the pattern."""
+        return self.part in url and self.text in self.of(url)
+
+
+class PatternRow(NamedTuple):
+    """A pattern; the columns of the table say what each field means."""
+
+    pattern: str
+    number: int  # URLs that were queued
+    excluded: int
+
+
+class Preview(NamedTuple):
+    """What an exclusion would hold."""
+
+    held: int  # queued URLs that were found to have the pattern
+    looked_at: int  # queued URLs of the host that were looked at
+    queued: int  # on the host
+
+    @property
+    def is_exact(self) -> bool:
+        """True if all queued URLs of the host were looked at."""
+        return self.looked_at >= self.queued
+
+
+class NewestPage(NamedTuple):
+    """A page that was fetched lately."""
+
+    url: str
+    repeats: bool  # the body of a page that was fetched earlier, on any host
+
+
+def patterns_in(
+    connection: Connection, *, part: str = "", most: int = 50, least: int = 1
+) -> tuple[list[PatternRow], bool]:
+    """Return the first patterns, the most frequent first, and True if there are more.
+
+    No index has the patterns of few URLs: only some of these are read, and sorted.
+
+    Args:
+        connection: in a transaction.
+        part: only patterns that contain this text.
+        most: how many.
+        least: URLs of a pattern; those with fewer are left out.
+    """
+    few = select(*_COLUMNS, budgets.c.key).where(_IS_SMALL).limit(LOOKED_AT).subquery()
+    small = select(few.c.pattern, few.c.count, few.c.excluded).where(few.c.count >= least)
+    rows: list[PatternRow] = []
+    for query, c in ((select(*_COLUMNS).where(_IS_LARGE), budgets.c), (small, few.c)):
+        has = func.lower(c.pattern).contains(part.lower(), autoescape=True)
+        found = (query.where(has) if part else query).order_by(c.count.desc(), c.key.desc())
+        rows += _rows(connection, found.limit(most + 1 - len(rows)))
+    return rows[:most], len(rows) > most
+
+
+def number_below(connection: Connection, least: int) -> int:
+    """Return how many patterns have fewer URLs than ``least``, of `LOOKED_AT` small ones."""
+    few = select(budgets.c.count).where(_IS_SMALL).limit(LOOKED_AT).subquery()
+    rare = select(func.count()).select_from(few).where(few.c.count < least)
+    return connection.scalar(rare) or 0
+
+
+def pattern_with(connection: Connection, key: bytes) -> PatternRow | None:
+    """Return the pattern with a key; None if no URL with it was counted."""
+    return next(iter(_rows(connection, select(*_COLUMNS).where(budgets.c.key == key))), None)
+
+
+def excluded(connection: Connection, most: int | None = None) -> list[PatternRow]:
+    """Return the patterns that people have excluded, or are including again."""
+    query = select(*_COLUMNS).where(_IS_EXCLUDED).order_by(budgets.c.key)
+    return _rows(connection, query.limit(most))
+
+
+def _rows(connection: Connection, query: Select[Any]) -> list[PatternRow]:
+    return [PatternRow(*row) for row in connection.execute(query)]
+
+
+def holding(connection: Connection) -> set[str]:
+    """Return the patterns that hold URLs now."""
+    return {row.pattern for row in excluded(connection) if row.excluded in EXCLUDED}
+
+
+def newest_pages(connection: Connection, most: int) -> Iterator[NewestPage]:
+    """Yield the pages that were fetched last, in no order; what is no page with a body is left out.
+
+    Args:
+        connection: in a transaction.
+        most: fetched URLs to look at.
+    """
+    question = _NEWEST.format(most=most, ok=OK, unread=UNREAD)
+    for url, repeats in connection.exec_driver_sql(question):
+        yield NewestPage(str(url), bool(repeats))
+
+
+def preview(connection: Connection, pattern: URLPattern, most: int = LOOKED_AT) -> Preview:
+    """Count the queued URLs that an exclusion would hold, among the first of their host.
+
+    Args:
+        connection: in a transaction.
+        pattern: to exclude.
+        most: URLs to look at.
+    """
+    queued = connection.scalar(select(hosts.c.pending).where(hosts.c.name == pattern.host)) or 0
+    here = queued_on(_id_of(pattern.host)).with_only_columns(urls.c.url).order_by(None)
+    first = here.order_by(*queue_order(connection.dialect.name)).limit(most).subquery()
+    may = select(first.c.url).where(first.c.url.contains(pattern.part, autoescape=True))
+    held = sum(map(pattern.has, connection.scalars(may)))
+    return Preview(held, min(queued, most), queued)
+
+
+def exclude(store: ShortSteps, pattern: URLPattern) -> int:
+    """Exclude a pattern; return how many queued URLs are held because of it."""
+    return _change(store, pattern, EXCLUDING)
+
+
+def include(store: ShortSteps, pattern: URLPattern) -> int:
+    """Undo an exclusion; return how many URLs go back to the queue."""
+    return _change(store, pattern, INCLUDING)
+
+
+def _change(store: ShortSteps, pattern: URLPattern, state: int) -> int:
+    """Set a state, and hold or release its URLs in steps; return how many."""
+    with store.step() as connection:
+        _set_state(connection, pattern, state)
+    changed = store.change(*_change_of(pattern, state))
+    with store.step() as connection:
+        _end(connection, pattern, state)
+    return changed
+
+
+def finish(connection: Connection, pattern: URLPattern, state: int) -> int:
+    """Set a state, and hold or release its URLs in one transaction; return how many."""
+    _set_state(connection, pattern, state)
+    changed = change_at_once(connection, *_change_of(pattern, state))
+    _end(connection, pattern, state)
+    return changed
+
+
+def _change_of(pattern: URLPattern, state: int) -> tuple[Select[Any], Step]:
+    """Return which URLs may have a pattern in a new state, and the step that changes them."""
+
+    def hold(connection: Connection, url_ids: Sequence[int]) -> int | None:
+        if pattern.text not in holding(connection):
+            return None  # somebody has included it meanwhile
+        found = rows_of(connection, "SELECT id, url FROM urls WHERE id", url_ids)
+        wanted = [url_id for url_id, url in found if pattern.has(url)]
+        return len(transitions.move_ids(connection, wanted, _HELD, QUEUED))
+
+    def keeps(connection: Connection) -> Callable[[str], bool]:
+        others = holding(connection)
+        return lambda url: not pattern.has(url) or not others.isdisjoint(pattern.of(url))
+
+    if state == EXCLUDING:
+        has_part = urls.c.url.contains(pattern.part, autoescape=True)
+        return queued_on(_id_of(pattern.host)).where(has_part), hold
+    on_host = urls.c.host_id == _id_of(pattern.host)
+    return release_of(Refusal("held", PATTERN_EXCLUDED), on_host, keeps=keeps)
+
+
+def _id_of(host: str) -> ColumnElement[int]:
+    return select(hosts.c.id).where(hosts.c.name == host).scalar_subquery()
+
+
+def _set_state(connection: Connection, pattern: URLPattern, state: int) -> None:
+    """Set the state of a pattern; one that was never counted gets a row."""
+    row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": state}
+    put(connection, budgets, [row], change=("excluded",))
+
+
+def _end(connection: Connection, pattern: URLPattern, state: int) -> None:
+    """Note that all URLs of a state are held or released, unless it was changed meanwhile."""
+    here = (budgets.c.key == pattern.key, budgets.c.excluded == state)
+    after = ALL_HELD if state == EXCLUDING else 0
+    connection.execute(update(budgets).where(*here).values(excluded=after))
