@@ -38,7 +38,7 @@ def claim(
 
 def _is_alive(connection: Connection, worker: str, now: float) -> bool:
     """Return True if a worker holds a host; one without any can have nothing under way."""
-    holds = and_(hosts.c.lease_until > now, hosts.c.lease_owner == worker)
+    holds = and_(hosts.c.held_until > now, hosts.c.holder == worker)
     return bool(connection.scalar(select(exists().where(holds))))
 
 

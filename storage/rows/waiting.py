@@ -83,14 +83,14 @@ def held_by_others(connection: Connection, owner: str, now: float) -> HeldHosts 
         now: seconds since 1970.
     """
     pending = hosts.c.pending > 0
-    theirs = and_(hosts.c.lease_owner != owner, hosts.c.lease_until > now)
+    theirs = and_(hosts.c.holder != owner, hosts.c.held_until > now)
     is_other = case((theirs, 0), else_=1)  # null: nobody has leased it
-    query = select(hosts.c.name, hosts.c.lease_owner, is_other).where(pending)
+    query = select(hosts.c.name, hosts.c.holder, is_other).where(pending)
     first = connection.execute(query.order_by(is_other.desc(), hosts.c.id).limit(1)).one_or_none()
     if first is None or first[2]:
         return None
     number = connection.scalar(select(func.count()).select_from(hosts).where(pending)) or 0
-    return HeldHosts(first.name, first.lease_owner, number)
+    return HeldHosts(first.name, first.holder, number)
 
 
 def reason_of(connection: Connection, host: int) -> str | None:

@@ -109,9 +109,9 @@ def _id_of(connection: Connection, name: str) -> int:
 
 def _mark(connection: Connection, host_id: int, *, blocked: int) -> None:
     """Mark a host; a crawl that has leased it loses it."""
-    values = {"blocked": blocked, "lease_owner": None, "lease_until": 0.0}
+    values = {"blocked": blocked, "holder": None, "held_until": 0.0}
     if not blocked:
-        del values["lease_owner"], values["lease_until"]
+        del values["holder"], values["held_until"]
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(**values))
 
 

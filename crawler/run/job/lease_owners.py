@@ -84,7 +84,7 @@ def reclaim(store_url: str, delay: float) -> None:
 
 def reclaim_in(connection: Connection, delay: float) -> None:
     """Reclaim hosts as `reclaim` does, inside the caller's transaction."""
-    dead = [name for name in leases.owners(connection) if is_dead(name)]
+    dead = [name for name in leases.HOSTS.holders(connection) if is_dead(name)]
     leases.reclaim(connection, dead, time.time(), delay)
 
 

@@ -24,7 +24,7 @@ from canonry.storage.sql.schema import metadata
 Place = Callable[[str], str]
 KINDS = ["sqlite", "postgresql", databases.OLDEST]
 UPGRADE = ("upgrade", "--store", "crawl.db", "--policy", "search")
-_LEASES = {"lease_owner", "lease_until"}
+_LEASES = {"holder", "held_until"}
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_concurrent_leases_and_writes_never_block_each_other(tmp_path: Path) -> 
                     for host in got:
                         del held[host]
                 with store.transaction() as connection:
-                    rows.release(connection, [owner])
+                    rows.HOSTS.give_back(connection, [owner])
         except Exception as error:  # noqa: BLE001 - the test reports it
             faults.append(error)
 
@@ -245,6 +245,6 @@ def test_a_domain_with_many_hosts_does_not_come_before_others(tmp_path: Path) ->
         found = lease_names(connection, "one", limit=40)
         assert "late.example" in found
         assert len(found) == 40
-        rows.release(connection, ["one"])
+        rows.HOSTS.give_back(connection, ["one"])
         assert len(lease_names(connection, "one")) == 91
     store.close()
