@@ -5,12 +5,13 @@ admitted as a URL of the store later, in a batch; until then its row holds the c
 Every function runs in the caller's transaction, which holds the write lock.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import (
     BindParameter,
     Connection,
+    and_,
     bindparam,
     delete,
     exists,
@@ -24,14 +25,12 @@ from sqlalchemy import (
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import bulk
 from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.held_rows import HeldRows
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
-from canonry.storage.sql.tables.guest_tables import (
-    RequestState,
-    fingerprints,
-    request_workers,
-    requests,
-)
+from canonry.storage.sql.tables.guest_tables import RequestState, fingerprints, requests
+
+LEASE_SECONDS = 120.0
 
 
 class NewRequest(NamedTuple):
@@ -49,8 +48,9 @@ class NewRequest(NamedTuple):
     hops: int
     body: bytes | None
     url_id: int | None = None
-    status: int = RequestState.READY
-    owner: str | None = None
+    status: int = RequestState.QUEUED
+    holder: str | None = None
+    held_until: float = 0.0
 
 
 class TakenRequest(NamedTuple):
@@ -68,7 +68,7 @@ class OpenRequest(NamedTuple):
     key: bytes
     depth: int
     hops: int
-    status: int
+    waits: bool  # False: it is parked, in flight, or done
 
 
 class DoneRequest(NamedTuple):
@@ -83,6 +83,7 @@ class DoneRequest(NamedTuple):
     key: bytes | None
 
 
+REQUESTS = HeldRows(requests)
 # Built once: building a statement takes longer than running it, and so does compiling it.
 _c = requests.c
 _it: BindParameter[bytes] = bindparam("fingerprint")
@@ -98,23 +99,19 @@ _KNOWN = Prepared(
 _PUT = Prepared(
     insert(requests).inline().values({name: bindparam(name) for name in NewRequest._fields})
 )
-_best = (
-    select(_c.id)
-    .where(_c.spider == bindparam("its"), _c.status == RequestState.READY)
+_is_queued = _c.status == RequestState.QUEUED
+_waits = and_(_is_queued, _c.holder.is_(None))
+_BEST = Prepared(
+    select(_c.id, _c.body)
+    .where(_c.spider == bindparam("its"), _is_queued, REQUESTS.visible)
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
-)
-_TAKE = Prepared(
-    update(requests)
-    .where(_c.id == _best.scalar_subquery())
-    .values(status=int(RequestState.LEASED), owner=bindparam("by"))
-    .returning(_c.id, _c.body)
 )
 _FINISH = Prepared(
     update(requests).where(_c.id == bindparam("request_id")).values(status=int(RequestState.DONE))
 )
 _OPEN = (
-    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.status)
+    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _waits)
     .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
     .order_by(_c.id)
     .limit(bindparam("most"))
@@ -125,21 +122,20 @@ _ADMITTED = (
 _DONE = (
     select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
     .where(_c.spider == bindparam("its"), _c.status == RequestState.DONE)
-    .where(_c.owner == bindparam("by"))
+    .where(or_(_c.holder == bindparam("by"), REQUESTS.visible))
     .order_by(_c.id)
     .limit(bindparam("most"))
 )
 _KEEP = (
     update(requests)
     .where(_c.id == bindparam("request_id"), _c.is_start == 1)
-    .values(status=int(RequestState.STARTED), body=None, claim=None, owner=None)
+    .values(status=int(RequestState.STARTED), body=None, claim=None, holder=None)
 )
 _REMOVE = delete(requests).where(_c.id == bindparam("request_id"), _c.is_start == 0)
-_waits = or_(_c.status == RequestState.READY, _c.status == RequestState.LEASED)
-_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _waits).limit(1))
+_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _is_queued).limit(1))
 _BY_OTHERS = select(
     exists().where(
-        _c.spider == bindparam("its"), _waits, _c.owner.is_distinct_from(bindparam("by"))
+        _c.spider == bindparam("its"), _is_queued, _c.holder.is_distinct_from(bindparam("by"))
     )
 )
 _WAS_STARTED = select(
@@ -171,10 +167,16 @@ def put(connection: Connection, new: NewRequest) -> bool:
     return True
 
 
-def take(connection: Connection, spider: str, owner: str) -> TakenRequest | None:
+def take(connection: Connection, spider: str, holder: str, now: float) -> TakenRequest | None:
     """Take the best request of a spider's queue; None if none is ready."""
-    rows = _TAKE.run(connection, {"its": spider, "by": owner})
+    rows = _BEST.run(connection, {"its": spider, **_times(now)})
+    REQUESTS.keep(connection, [row[0] for row in rows], now + LEASE_SECONDS, holder)
     return TakenRequest(*rows[0]) if rows else None
+
+
+def _times(now: float) -> dict[str, float]:
+    """Return the parameters of `REQUESTS.visible`."""
+    return {"now": now, "longest": now + 2 * LEASE_SECONDS}
 
 
 def finish(connection: Connection, request_ids: Iterable[int]) -> None:
@@ -197,9 +199,11 @@ def admitted(connection: Connection, ids: Sequence[tuple[int, int]]) -> None:
         )
 
 
-def done(connection: Connection, spider: str, owner: str, most: int) -> list[DoneRequest]:
-    """Return requests of a worker whose responses were processed, the oldest first."""
-    found = connection.execute(_DONE, {"its": spider, "by": owner, "most": most})
+def done(
+    connection: Connection, spider: str, holder: str, most: int, now: float
+) -> list[DoneRequest]:
+    """Return requests whose responses this worker, or one that is dead, processed: oldest first."""
+    found = connection.execute(_DONE, {"its": spider, "by": holder, "most": most, **_times(now)})
     return [DoneRequest(*row) for row in found]
 
 
@@ -246,10 +250,9 @@ class Swept(NamedTuple):
 
 def park(connection: Connection, url_ids: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
-    ready = update(requests).where(_c.status == RequestState.READY)
     number = 0
     for part in chunks(list(url_ids)):
-        held = ready.where(_c.url_id.in_(part), _held)
+        held = update(requests).where(_waits, _c.url_id.in_(part), _held)
         number += connection.execute(held.values(status=int(RequestState.PARKED))).rowcount
     return number
 
@@ -257,20 +260,20 @@ def park(connection: Connection, url_ids: Iterable[int]) -> int:
 def sweep(connection: Connection, spider: str) -> Swept:
     """Park and release a spider's requests as learned rules now say."""
     mine = update(requests).where(_c.spider == spider)
-    ready, parked = _c.status == RequestState.READY, _c.status == RequestState.PARKED
-    parking = mine.where(ready, _held).values(status=int(RequestState.PARKED))
-    releasing = mine.where(parked, _queued).values(status=int(RequestState.READY))
+    parking = mine.where(_waits, _held).values(status=int(RequestState.PARKED))
+    parked = _c.status == RequestState.PARKED
+    releasing = mine.where(parked, _queued).values(status=int(RequestState.QUEUED))
     return Swept(connection.execute(parking).rowcount, connection.execute(releasing).rowcount)
 
 
-def waits_for_others(connection: Connection, spider: str, owner: str) -> bool:
+def waits_for_others(connection: Connection, spider: str, holder: str) -> bool:
     """Return True if a spider has requests that are ready, or in flight at another worker."""
-    return bool(connection.scalar(_BY_OTHERS, {"its": spider, "by": owner}))
+    return bool(connection.scalar(_BY_OTHERS, {"its": spider, "by": holder}))
 
 
 def size(connection: Connection, spider: str) -> int:
     """Return how many requests of a spider are ready or in flight."""
-    query = select(func.count()).select_from(requests).where(_c.spider == spider, _waits)
+    query = select(func.count()).select_from(requests).where(_c.spider == spider, _is_queued)
     return connection.scalar(query) or 0
 
 
@@ -291,38 +294,14 @@ def end_crawl(connection: Connection, spider: str) -> None:
     connection.execute(delete(requests).where(_c.spider == spider, kept))
 
 
-def owners(connection: Connection) -> set[str]:
-    """Return the workers that have requests."""
-    having = _c.status.in_([RequestState.LEASED, RequestState.DONE])
-    return {name for name in connection.scalars(select(_c.owner).where(having).distinct()) if name}
+def give_back(connection: Connection, dead: Collection[str]) -> int:
+    """Let others have the requests of workers that have ended; return how many were in flight."""
+    in_flight = REQUESTS.give_back(connection, dead, _is_queued)
+    REQUESTS.give_back(connection, dead)
+    return in_flight
 
 
-def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
-    """Put the requests that dead workers had in flight back in the queue; return how many.
-
-    The heir gets the processed ones, to record them.
-    """
-    if not dead:
-        return 0
-    theirs = update(requests).where(_c.owner.in_(dead))
-    leased = theirs.where(_c.status == RequestState.LEASED)
-    number = connection.execute(leased.values(status=int(RequestState.READY), owner=None)).rowcount
-    connection.execute(theirs.where(_c.status == RequestState.DONE).values(owner=heir))
-    return number
-
-
-def beat(connection: Connection, name: str, now: float) -> None:
-    """Write that a worker is alive."""
-    bulk.put(connection, request_workers, [{"name": name, "seen_at": now}])
-
-
-def silent(connection: Connection, names: Sequence[str], since: float) -> set[str]:
-    """Return the workers that gave no sign of life since a moment, in seconds since 1970."""
-    its = request_workers.c
-    alive = select(its.name).where(its.name.in_(names), its.seen_at > since)
-    return set(names) - set(connection.scalars(alive))
-
-
-def leave(connection: Connection, names: Sequence[str]) -> None:
-    """Forget workers that have ended."""
-    connection.execute(delete(request_workers).where(request_workers.c.name.in_(names)))
+def extend(connection: Connection, holder: str, now: float) -> None:
+    """Extend a worker's leases."""
+    mine = update(requests).where(_c.holder == holder)
+    connection.execute(mine.values(held_until=now + LEASE_SECONDS))

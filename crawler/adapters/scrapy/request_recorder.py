@@ -14,7 +14,6 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import DoneRequest, OpenRequest
 from canonry.storage.seen.key_rows import url_ids_of_keys
-from canonry.storage.sql.tables.guest_tables import RequestState
 
 AT_ONCE = 256  # requests in one transaction
 _MOST = 20_000  # URLs with observations whose requests are not done, or that are not admitted
@@ -105,7 +104,7 @@ class RequestRecorder:
             (
                 request.request_id
                 for request, admission in pairs
-                if not admission.new and request.status == RequestState.READY
+                if not admission.new and request.waits
             ),
         )
         held = [admission.url_id for _request, admission in pairs if admission.new]
@@ -144,7 +143,7 @@ class RequestRecorder:
         sentence = None
         with self._store.transaction() as connection:
             number = self._admit(connection, now)
-            finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
+            finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE, now)
             outcomes = self._outcomes(connection, finished)
             recorded = self._store.record_in(connection, outcomes, now, again=True)
             if self._learning is not None and outcomes:

@@ -88,9 +88,9 @@ def test_what_a_statement_gives_itself_stays_as_it_is(tmp_path: Path) -> None:
     put = (
         insert(requests)
         .inline()
-        .values({name: bindparam(name) for name in NAMES} | {"spider": "%s'\0", "owner": None})
+        .values({name: bindparam(name) for name in NAMES} | {"spider": "%s'\0", "holder": None})
     )
-    named = Prepared(select(*map(literal, texts), it.spider, it.owner).where(it.rank == -5))
+    named = Prepared(select(*map(literal, texts), it.spider, it.holder).where(it.rank == -5))
     store = open_store(tmp_path)
     with store.transaction() as connection:
         Prepared(put).run(connection, ROW)
