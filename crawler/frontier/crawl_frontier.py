@@ -113,7 +113,7 @@ class CrawlFrontier:
         with self._store.transaction() as connection:
             queues.block(connection, queue, until, now, self._delay(connection))
 
-    def set_limit(self, queue: str, most: int, now: float) -> None:
+    def set_limit(self, queue: str, most: int) -> None:
         """Limit how many URLs a queue may have; 0 is no limit.
 
         Raises:
@@ -121,7 +121,6 @@ class CrawlFrontier:
         """
         with self._store.transaction() as connection:
             queues.put_limit(connection, _known_queue(connection, queue), most)
-            scheduling.wake(connection, [queue], now, self._delay(connection))
 
     def figures(self, queue: str, now: float) -> QueueFigures:
         """Return the numbers of a queue, or of all for ""; a queue that is not there has none."""

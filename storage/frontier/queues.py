@@ -12,7 +12,7 @@ from canonry.storage.frontier.scheduling import (
     LIMIT,
     PRESENT,
     put_queue,
-    reopen,
+    rest,
 )
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
@@ -85,13 +85,23 @@ def put_delay(connection: Connection, name: str, seconds: float, now: float) -> 
     """Write the seconds between two calls that get URLs of a queue; make it if it is not there."""
     host_id = _made(connection, name, now)
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(delay=seconds))
-    reopen(connection, name, seconds)
+    _reopen(connection, host_id, seconds)
 
 
 def block(connection: Connection, name: str, until: float, now: float, default: float) -> None:
     """Let a queue give no URLs before a time; 0 ends its block. Make it if it is not there."""
-    put_queue(connection, _made(connection, name, now), blocked_until=until)
-    reopen(connection, name, default)
+    host_id = _made(connection, name, now)
+    put_queue(connection, host_id, blocked_until=until)
+    _reopen(connection, host_id, default)
+
+
+def _reopen(connection: Connection, host_id: int, default: float) -> None:
+    """Let a queue rest as long as its pause and its block say, and no longer."""
+    columns = select(hosts.c.delay, queues.c.handed_at, queues.c.blocked_until)
+    both = columns.join_from(hosts, queues, queues.c.host_id == hosts.c.id, isouter=True)
+    own, handed_at, blocked_until = connection.execute(both.where(hosts.c.id == host_id)).one()
+    paused_until = (handed_at or 0.0) + (default if own is None else own)
+    rest(connection, host_id, max(paused_until, blocked_until or 0.0))
 
 
 def put_limit(connection: Connection, host_id: int, most: int) -> None:

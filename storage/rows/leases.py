@@ -44,7 +44,7 @@ _due_urls = _due_urls.where(_url.depth <= bindparam("level"), _is_due)
 _available = (
     select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.holder)
     .where(_HAS_WORK, hosts.c.blocked == 0)
-    .where(or_(_mine, HOSTS.visible))
+    .where(or_(_mine, hosts.c.holder.is_(None), HOSTS.visible))
     .where(or_(_mine, _ready_at <= bindparam("soon"), _ready_at > bindparam("far")))
     .where(exists(_due_urls))
     .order_by(hosts.c.ready_at)

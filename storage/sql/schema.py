@@ -102,11 +102,12 @@ hosts = Table(
         server_default=text("0"),
         comment="how many hosts of its registrable domain were found before it",
     ),
-    Index("hosts_with_work", "held_until", "ready_at"),
     Index("hosts_by_queue", "pending", "id"),
 )
-# The next hosts to ask, and those that wait longest.
+# The next hosts to ask, and those that wait longest; and the next queues of a frontier.
 partial_index(Index("hosts_waiting", hosts.c.ready_at, hosts.c.id), text("pending > 0"))
+partial_index(Index("hosts_with_work", hosts.c.held_until, hosts.c.id), text("pending > 0"))
+partial_index(Index("hosts_held", hosts.c.holder, hosts.c.held_until), hosts.c.holder.is_not(None))
 partial_index(Index("hosts_by_error", hosts.c.error_at, hosts.c.id), text("error_at IS NOT NULL"))
 partial_index(Index("hosts_blocked", hosts.c.id), text("blocked > 0"))
 
