@@ -201,7 +201,7 @@ def test_an_answer_304_counts_if_the_store_still_has_the_page_that_was_asked_abo
 def test_hosts_that_wait_leave_room_for_those_that_are_ready(tmp_path: Path) -> None:
     """`lease` of these tests leases ten hosts at most."""
     store = open_store(tmp_path)
-    waiting = admit(store, [f"http://w{n}.example/" for n in range(30)])
+    waiting = admit(store, [f"http://w{n}.example/" for n in range(64)])
     retried = [visited(one.url_id, State.QUEUED, "dns", retry_at=100.0) for one in waiting]
     store.record(retried, 1.0)
     [ready] = admit(store, ["http://a.example/"])

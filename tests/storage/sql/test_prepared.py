@@ -28,7 +28,7 @@ BROKEN = Prepared(text("SELECT nothing FROM nowhere"))
 ROW = dict.fromkeys(NAMES) | {
     "spider": "a\0b", "status": 0, "rank": -5, "place": 1 << 60, "is_start": 0,
     "fingerprint": b"\0\xff", "claim": b"\0\xff", "url": "http://a.example/%s?é", "depth": 1,
-    "hops": 0, "body": b"body\0",
+    "hops": 0, "body": b"body\0", "held_until": 0.0,
 }  # fmt: skip
 
 
