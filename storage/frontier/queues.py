@@ -76,21 +76,16 @@ def id_of(connection: Connection, name: str) -> int | None:
     return found
 
 
-def _made(connection: Connection, name: str, now: float) -> int:
-    """Return the id of a queue; make it if it is not there."""
-    return host_ids(connection, [name], now)[name]
-
-
 def put_delay(connection: Connection, name: str, seconds: float, now: float) -> None:
     """Write the seconds between two calls that get URLs of a queue; make it if it is not there."""
-    host_id = _made(connection, name, now)
+    host_id = host_ids(connection, [name], now)[name]
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(delay=seconds))
     _reopen(connection, host_id, seconds)
 
 
 def block(connection: Connection, name: str, until: float, now: float, default: float) -> None:
     """Let a queue give no URLs before a time; 0 ends its block. Make it if it is not there."""
-    host_id = _made(connection, name, now)
+    host_id = host_ids(connection, [name], now)[name]
     put_queue(connection, host_id, blocked_until=until)
     _reopen(connection, host_id, default)
 

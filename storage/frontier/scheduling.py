@@ -53,12 +53,17 @@ _ONE = Prepared(
         hosts.c.held_until <= bindparam("now"),
     )
 )
-_out = (
-    url_rows.c.host_id == _queue_id,
-    text(f"state = 0 AND reason = '{IN_FLIGHT}'"),
-    url_rows.c.due > bindparam("now"),
+# URLs that are not due yet are out, or wait for a retry: both have a reason, and are in an index.
+_WAITING = Prepared(
+    select(
+        func.count().filter(url_rows.c.reason == literal_column(f"'{IN_FLIGHT}'")),
+        func.min(url_rows.c.due),
+    ).where(
+        url_rows.c.host_id == _queue_id,
+        text("state = 0 AND reason IS NOT NULL"),
+        url_rows.c.due > bindparam("now"),
+    )
 )
-_OUT = Prepared(select(func.count(), func.min(url_rows.c.due)).where(*_out))
 _queued = (urls.c.host_id == _queue_id, urls.c.state == State.QUEUED)
 _next = (
     select(urls.c.id, urls.c.url, schedule.c.metadata)
@@ -67,12 +72,6 @@ _next = (
     .limit(bindparam("most"))
 )
 _NEXT = {name: Prepared(_next.order_by(*queue_order(name))) for name in DIALECTS}
-# URLs that are not due yet are out, or wait for a retry: both have a reason, and are in an index.
-_EARLIEST = Prepared(
-    select(func.min(url_rows.c.due)).where(
-        url_rows.c.host_id == _queue_id, text("state = 0 AND reason IS NOT NULL")
-    )
-)
 _LEND = Prepared(
     update(url_rows)
     .where(url_rows.c.id == bindparam("url_id"))
@@ -136,12 +135,9 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
     for host_id, name, own_delay in _ready(connection, wish, now):
         if given == wish.queues or len(found) >= _MOST_AT_ONCE:
             break
-        out, back_at = _OUT.run(connection, {"host_id": host_id, "now": now})[0]
-        rows = []
-        if out < wish.per_queue:
-            most = wish.per_queue - out
-            wanted = {"host_id": host_id, "now": now, "most": most}
-            rows = _NEXT[connection.dialect.name].run(connection, wanted)
+        [(out, earliest)] = _WAITING.run(connection, {"host_id": host_id, "now": now})
+        wanted = {"host_id": host_id, "now": now, "most": max(0, wish.per_queue - out)}
+        rows = _NEXT[connection.dialect.name].run(connection, wanted)
         if rows:
             until = now + wish.seconds
             _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])
@@ -149,10 +145,7 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
             put_queue(connection, host_id, handed_at=now)
             rest(connection, host_id, now + (delay if own_delay is None else own_delay))
             given += 1
-        elif out >= wish.per_queue:  # an outcome wakes the queue before they are back
-            HOSTS.keep(connection, [host_id], back_at)
-        else:
-            [(earliest,)] = _EARLIEST.run(connection, {"host_id": host_id})
+        else:  # an outcome wakes the queue before those that are out are back
             HOSTS.keep(connection, [host_id], earliest or now)
     return found
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import bulk
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.bulk import change_rows
 from canonry.storage.sql.held_rows import HeldRows
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
@@ -107,9 +107,6 @@ _BEST = Prepared(
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
 )
-_FINISH = Prepared(
-    update(requests).where(_c.id == bindparam("request_id")).values(status=int(RequestState.DONE))
-)
 _OPEN = (
     select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _waits)
     .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
@@ -126,12 +123,17 @@ _DONE = (
     .order_by(_c.id)
     .limit(bindparam("most"))
 )
+_FINISH = f"UPDATE requests SET status = {RequestState.DONE:d} WHERE id"  # noqa: S608 - ours
 _KEEP = (
-    update(requests)
-    .where(_c.id == bindparam("request_id"), _c.is_start == 1)
-    .values(status=int(RequestState.STARTED), body=None, claim=None, holder=None)
+    f"UPDATE requests SET status = {RequestState.STARTED:d}, body = NULL, claim = NULL, "  # noqa: S608 - ours
+    "holder = NULL WHERE is_start = 1 AND id"
 )
-_REMOVE = delete(requests).where(_c.id == bindparam("request_id"), _c.is_start == 0)
+_REMOVE = "DELETE FROM requests WHERE is_start = 0 AND id"
+_PARK = (
+    f"UPDATE requests SET status = {RequestState.PARKED:d} "  # noqa: S608 - ours
+    f"WHERE status = {RequestState.QUEUED:d} AND holder IS NULL AND EXISTS (SELECT 1 FROM url_rows "
+    f"WHERE url_rows.id = url_id AND state = {State.HELD:d}) AND url_id"
+)
 _OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _is_queued).limit(1))
 _BY_OTHERS = select(
     exists().where(
@@ -181,8 +183,7 @@ def _times(now: float) -> dict[str, float]:
 
 def finish(connection: Connection, request_ids: Iterable[int]) -> None:
     """Record that the responses of requests were processed: they are not sent again."""
-    for request_id in request_ids:
-        _FINISH.run(connection, {"request_id": request_id})
+    change_rows(connection, _FINISH, list(request_ids))
 
 
 def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:
@@ -209,11 +210,10 @@ def done(
 
 def forget(connection: Connection, finished: Sequence[DoneRequest]) -> None:
     """Delete requests that are recorded; their claims stay, and start requests are kept."""
-    ids = [{"request_id": one.request_id} for one in finished]
+    ids = [one.request_id for one in finished]
     remember(connection, [one.claim for one in finished if one.claim and one.key is None])
-    if ids:
-        connection.execute(_KEEP, ids)
-        connection.execute(_REMOVE, ids)
+    change_rows(connection, _KEEP, ids)
+    change_rows(connection, _REMOVE, ids)
 
 
 def remember(connection: Connection, values: Sequence[bytes]) -> int:
@@ -223,8 +223,7 @@ def remember(connection: Connection, values: Sequence[bytes]) -> int:
 
 def drop(connection: Connection, request_ids: Iterable[int]) -> None:
     """Delete requests, and their claims with them."""
-    for part in chunks(list(request_ids)):
-        connection.execute(delete(requests).where(_c.id.in_(part)))
+    change_rows(connection, "DELETE FROM requests WHERE id", list(request_ids))
 
 
 def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
@@ -250,11 +249,7 @@ class Swept(NamedTuple):
 
 def park(connection: Connection, url_ids: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
-    number = 0
-    for part in chunks(list(url_ids)):
-        held = update(requests).where(_waits, _c.url_id.in_(part), _held)
-        number += connection.execute(held.values(status=int(RequestState.PARKED))).rowcount
-    return number
+    return change_rows(connection, _PARK, list(url_ids))
 
 
 def sweep(connection: Connection, spider: str) -> Swept:
