@@ -22,6 +22,9 @@ from canonry.storage.sql.transitions import QUEUED, Transition
 
 _DELAY, _INACTIVE = "frontier delay", "frontier inactive"  # names of rows in meta
 _DONE = (State.FETCHED, State.REDIRECTED, State.FAILED)
+# How many more URLs a limited queue may have, beside those that are queued or done.
+_accepted = (url_rows.c.host_id == queues.c.host_id, url_rows.c.state != State.HELD)
+_LEFT = queues.c.most - select(func.count()).where(*_accepted).correlate(queues).scalar_subquery()
 
 
 class QueueFigures(NamedTuple):
@@ -106,7 +109,8 @@ def put_limit(connection: Connection, host_id: int, most: int) -> None:
         url_rows.c.host_id == host_id, url_rows.c.state == State.HELD, url_rows.c.reason == LIMIT
     )
     if most:
-        held = held.order_by(url_rows.c.id).limit(max(0, most - _accepted(connection, host_id)))
+        left = connection.scalar(select(_LEFT).where(queues.c.host_id == host_id)) or 0
+        held = held.order_by(url_rows.c.id).limit(max(0, left))
     moved = {
         url_id: Transition(host_id, depth, (State.HELD, LIMIT), QUEUED)
         for url_id, depth in connection.execute(held)
@@ -116,19 +120,8 @@ def put_limit(connection: Connection, host_id: int, most: int) -> None:
 
 def limits(connection: Connection) -> dict[str, int]:
     """Return by name how many more URLs the limited queues may have."""
-    limited = select(hosts.c.name, hosts.c.id, queues.c.most).join_from(
-        queues, hosts, hosts.c.id == queues.c.host_id
-    )
-    rows = connection.execute(limited.where(queues.c.most.is_not(None))).all()
-    return {name: most - _accepted(connection, host_id) for name, host_id, most in rows}
-
-
-def _accepted(connection: Connection, host_id: int) -> int:
-    """Return how many URLs of a queue are queued, or done."""
-    accepted = select(func.count()).where(
-        url_rows.c.host_id == host_id, url_rows.c.state != State.HELD
-    )
-    return connection.scalar(accepted) or 0
+    left = select(hosts.c.name, _LEFT).join_from(queues, hosts, hosts.c.id == queues.c.host_id)
+    return dict(connection.execute(left.where(queues.c.most.is_not(None))).all())
 
 
 def names(

@@ -132,7 +132,12 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
     _queue_again(connection, now)
     found: list[HandedOut] = []
     given = 0
-    for host_id, name, own_delay in _ready(connection, wish, now):
+    ready = (
+        _READY.run(connection, {"now": now, "most": wish.queues + _PASSED_OVER})
+        if wish.queue is None
+        else _ONE.run(connection, {"now": now, "name": wish.queue})
+    )
+    for host_id, name, own_delay in ready:
         if given == wish.queues or len(found) >= _MOST_AT_ONCE:
             break
         [(out, earliest)] = _WAITING.run(connection, {"host_id": host_id, "now": now})
@@ -148,15 +153,6 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         else:  # an outcome wakes the queue before those that are out are back
             HOSTS.keep(connection, [host_id], earliest or now)
     return found
-
-
-def _ready(connection: Connection, wish: Wish, now: float) -> list[tuple[int, str, float | None]]:
-    """Return the queues that may have something to give: id, name, and their own delay."""
-    if wish.queue is not None:
-        rows = _ONE.run(connection, {"name": wish.queue, "now": now})
-    else:
-        rows = _READY.run(connection, {"now": now, "most": wish.queues + _PASSED_OVER})
-    return [(host_id, name, own_delay) for host_id, name, own_delay in rows]
 
 
 def put_queue(connection: Connection, host_id: int, **changed: float | None) -> None:

@@ -22,9 +22,8 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import bulk
-from canonry.storage.sql.bulk import change_rows
+from canonry.storage.sql.bulk import change_rows, chunks
 from canonry.storage.sql.held_rows import HeldRows
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
@@ -75,7 +74,6 @@ class DoneRequest(NamedTuple):
     """A request whose response was processed."""
 
     request_id: int
-    url_id: int | None
     url: str
     depth: int
     hops: int
@@ -117,7 +115,7 @@ _ADMITTED = (
     update(requests).where(_c.id == bindparam("request_id")).values(url_id=bindparam("admitted"))
 )
 _DONE = (
-    select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
+    select(_c.id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
     .where(_c.spider == bindparam("its"), _c.status == RequestState.DONE)
     .where(or_(_c.holder == bindparam("by"), REQUESTS.visible))
     .order_by(_c.id)
@@ -129,11 +127,6 @@ _KEEP = (
     "holder = NULL WHERE is_start = 1 AND id"
 )
 _REMOVE = "DELETE FROM requests WHERE is_start = 0 AND id"
-_PARK = (
-    f"UPDATE requests SET status = {RequestState.PARKED:d} "  # noqa: S608 - ours
-    f"WHERE status = {RequestState.QUEUED:d} AND holder IS NULL AND EXISTS (SELECT 1 FROM url_rows "
-    f"WHERE url_rows.id = url_id AND state = {State.HELD:d}) AND url_id"
-)
 _OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _is_queued).limit(1))
 _BY_OTHERS = select(
     exists().where(
@@ -148,8 +141,17 @@ _WAS_STARTED = select(
         _c.id <= bindparam("newest"),
     )
 )
-_held = exists().where(urls.c.id == _c.url_id, urls.c.state == State.HELD)
-_queued = exists().where(urls.c.id == _c.url_id, urls.c.state == State.QUEUED)
+_its_url = exists().where(urls.c.id == _c.url_id)
+_PARK = (
+    update(requests)
+    .where(_waits, _its_url.where(urls.c.state == State.HELD))
+    .values(status=int(RequestState.PARKED))
+)
+_RELEASE = (
+    update(requests)
+    .where(_c.status == RequestState.PARKED, _its_url.where(urls.c.state == State.QUEUED))
+    .values(status=int(RequestState.QUEUED))
+)
 
 
 def is_known(connection: Connection, fingerprint: bytes) -> bool:
@@ -226,13 +228,11 @@ def drop(connection: Connection, request_ids: Iterable[int]) -> None:
     change_rows(connection, "DELETE FROM requests WHERE id", list(request_ids))
 
 
-def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
-    """Return id and URL of a key's claim; the id is None if it is not admitted yet."""
-    url_id = url_ids_of_keys(connection, [key]).get(key)
-    if url_id is not None:
-        return url_id, connection.scalar(select(urls.c.url).where(urls.c.id == url_id)) or ""
-    waiting = connection.scalar(select(_c.url).where(_c.claim == key))
-    return None if waiting is None else (None, waiting)
+def url_of(connection: Connection, key: bytes) -> str | None:
+    """Return the URL that has claimed a key, admitted or not; None if there is none."""
+    admitted_url = select(urls.c.url).join(keys, keys.c.url_id == urls.c.id)
+    found: str | None = connection.scalar(admitted_url.where(keys.c.key == key))
+    return found or connection.scalar(select(_c.url).where(_c.claim == key))
 
 
 def has_others(connection: Connection, url_id: int) -> bool:
@@ -240,25 +240,18 @@ def has_others(connection: Connection, url_id: int) -> bool:
     return bool(_OTHERS.run(connection, {"url_id": url_id}))
 
 
-class Swept(NamedTuple):
-    """How many requests learned rules took out of a queue, and put back."""
-
-    parked: int
-    released: int
-
-
 def park(connection: Connection, url_ids: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
-    return change_rows(connection, _PARK, list(url_ids))
+    parts = (_PARK.where(_c.url_id.in_(part)) for part in chunks(list(url_ids)))
+    return sum(connection.execute(parking).rowcount for parking in parts)
 
 
-def sweep(connection: Connection, spider: str) -> Swept:
-    """Park and release a spider's requests as learned rules now say."""
-    mine = update(requests).where(_c.spider == spider)
-    parking = mine.where(_waits, _held).values(status=int(RequestState.PARKED))
-    parked = _c.status == RequestState.PARKED
-    releasing = mine.where(parked, _queued).values(status=int(RequestState.QUEUED))
-    return Swept(connection.execute(parking).rowcount, connection.execute(releasing).rowcount)
+def sweep(connection: Connection, spider: str) -> int:
+    """Park and release requests as learned rules now say; return how many more are parked."""
+    parked, released = (
+        connection.execute(one.where(_c.spider == spider)).rowcount for one in (_PARK, _RELEASE)
+    )
+    return parked - released
 
 
 def waits_for_others(connection: Connection, spider: str, holder: str) -> bool:

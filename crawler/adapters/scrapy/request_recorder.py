@@ -114,8 +114,7 @@ class RequestRecorder:
 
     def sweep(self, connection: Connection) -> None:
         """Park and release queued requests by the current learned rules."""
-        swept = request_queue.sweep(connection, self._spider)
-        self.parked += swept.parked - swept.released
+        self.parked += request_queue.sweep(connection, self._spider)
 
     def _park(self, connection: Connection, url_ids: Sequence[int]) -> int:
         """Park queued requests for URLs that a rule holds now; return how many."""
@@ -174,7 +173,7 @@ class RequestRecorder:
         requests = list(finished)
         if not self.queues:  # Scrapy has the queue: requests are done when they are answered
             requests += [
-                DoneRequest(_NO_ID, None, observation.url, 0, 0, None, key)
+                DoneRequest(_NO_ID, observation.url, 0, 0, None, key)
                 for key, observation in self._observed.items()
             ]
         wanted = {request.key for request in requests if request.key is not None}
