@@ -99,11 +99,17 @@ _PUT = Prepared(
 )
 _is_queued = _c.status == RequestState.QUEUED
 _waits = and_(_is_queued, _c.holder.is_(None))
-_BEST = Prepared(
-    select(_c.id, _c.body)
+_best = (
+    select(_c.id)
     .where(_c.spider == bindparam("its"), _is_queued, REQUESTS.visible)
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
+)
+_TAKE = Prepared(
+    update(requests)
+    .where(_c.id == _best.scalar_subquery())
+    .values(holder=bindparam("by"), held_until=bindparam("until"))
+    .returning(_c.id, _c.body)
 )
 _OPEN = (
     select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _waits)
@@ -173,8 +179,8 @@ def put(connection: Connection, new: NewRequest) -> bool:
 
 def take(connection: Connection, spider: str, holder: str, now: float) -> TakenRequest | None:
     """Take the best request of a spider's queue; None if none is ready."""
-    rows = _BEST.run(connection, {"its": spider, **_times(now)})
-    REQUESTS.keep(connection, [row[0] for row in rows], now + LEASE_SECONDS, holder)
+    held = {"by": holder, "until": now + LEASE_SECONDS}
+    rows = _TAKE.run(connection, {"its": spider, **_times(now), **held})
     return TakenRequest(*rows[0]) if rows else None
 
 
