@@ -25,7 +25,7 @@ def fill(store_url: str, count: int) -> None:
     make = canonry.Canonicalizer("web")
     with store.transaction() as connection:
         connection.exec_driver_sql(
-            "INSERT INTO hosts (id, name, pending, ready_at, lease_until) "
+            "INSERT INTO hosts (id, name, pending, ready_at, held_until) "
             "VALUES (1, 'h.example', 0, 0, 0)"
         )
         for start in range(1, count + 1, _STEP):

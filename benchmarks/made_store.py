@@ -318,7 +318,7 @@ def _put_hosts(connection: Connection, rng: np.random.Generator, hosts: int) -> 
     connection.execute(
         update(table)
         .where(table.c.id % 1_000 == 7)
-        .values(lease_owner="other.example:1:abc", lease_until=_NOW + 60)
+        .values(holder="other.example:1:abc", held_until=_NOW + 60)
     )
     kept = [
         (

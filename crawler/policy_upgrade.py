@@ -99,7 +99,7 @@ def _check_unused(connection: Connection) -> None:
     check_unserved(connection)
     running = select(jobs.c.settings).where(jobs.c.state == "running")
     workers = [msgspec.json.decode(text).get("worker", "") for text in connection.scalars(running)]
-    leased = select(hosts.c.lease_owner).where(hosts.c.lease_until > time.time()).distinct()
+    leased = select(hosts.c.holder).where(hosts.c.held_until > time.time()).distinct()
     owners = [owner for owner in connection.scalars(leased) if owner and not has_ended(owner)]
     using = [worker for worker in workers if is_alive_here(worker)] + owners
     if using:

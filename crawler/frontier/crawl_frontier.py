@@ -17,14 +17,15 @@ from canonry.crawler.frontier.reports import Item
 from canonry.crawler.opening import open_store
 from canonry.crawler.settings import FrontierSettings
 from canonry.storage import StoreError
-from canonry.storage.facts import put_served
+from canonry.storage.facts import drop_fact, fact, put_fact, put_served
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.frontier.queues import FrontierURL, QueueFigures
-from canonry.storage.frontier.scheduling import HandedOut, Wish
+from canonry.storage.frontier.scheduling import PRESENT, HandedOut, Wish
 from canonry.storage.learned import host_urls
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import urls
 
+_DELAY, _INACTIVE = "frontier delay", "frontier inactive"  # names of facts
 _DAY = 86_400  # seconds
 _SERVED = 60.0  # seconds; other commands leave alone a store that is served
 _DELETED_AT_ONCE = 20_000  # URLs
@@ -85,7 +86,8 @@ class CrawlFrontier:
             return scheduling.hand_out(connection, wish, now, self._delay(connection))
 
     def _delay(self, connection: Connection) -> float:
-        return queues.default_delay(connection, self._settings.delay)
+        """Return the seconds between two calls that get URLs of a queue without its own."""
+        return float(fact(connection, _DELAY) or self._settings.delay)
 
     def _in(self, change: Callable[[Connection], _R]) -> _R:
         """Run a function in a transaction."""
@@ -94,26 +96,30 @@ class CrawlFrontier:
 
     def set_active(self, *, active: bool) -> None:
         """Let URLs be handed out, or not."""
-        self._in(lambda connection: queues.put_active(connection, active=active))
+        with self._store.transaction() as connection:
+            if active:
+                drop_fact(connection, _INACTIVE)
+            else:
+                put_fact(connection, _INACTIVE, "1")
 
     def is_active(self) -> bool:
         """Return False if no URLs are handed out."""
-        return self._in(queues.is_active)
+        return self._in(partial(fact, name=_INACTIVE)) is None
 
     def set_delay(self, queue: str, seconds: float, now: float) -> None:
         """Write the seconds between two calls that get URLs of a queue; "" for all others."""
         with self._store.transaction() as connection:
             if not queue:
-                queues.put_default_delay(connection, seconds)
-                return
-            queues.put_delay(connection, queue, seconds, now)
+                put_fact(connection, _DELAY, str(seconds))
+            else:
+                queues.put_delay(connection, queue, seconds, now)
 
     def block(self, queue: str, until: float, now: float) -> None:
         """Let a queue give no URLs before a time, in seconds since 1970; 0 ends its block."""
         with self._store.transaction() as connection:
             queues.block(connection, queue, until, now, self._delay(connection))
 
-    def set_limit(self, queue: str, most: int, now: float) -> None:
+    def set_limit(self, queue: str, most: int) -> None:
         """Limit how many URLs a queue may have; 0 is no limit.
 
         Raises:
@@ -121,7 +127,6 @@ class CrawlFrontier:
         """
         with self._store.transaction() as connection:
             queues.put_limit(connection, _known_queue(connection, queue), most)
-            scheduling.wake(connection, [queue], now, self._delay(connection))
 
     def figures(self, queue: str, now: float) -> QueueFigures:
         """Return the numbers of a queue, or of all for ""; a queue that is not there has none."""
@@ -147,25 +152,20 @@ class CrawlFrontier:
             return None
         with self._store.transaction() as connection:
             url_id = url_ids_of_keys(connection, [key]).get(key)
-            return None if url_id is None else queues.known(connection, url_id)
+            found = queues.known(connection, PRESENT & (urls.c.id == url_id))
+        return found[0] if found else None
 
     def listed(
         self, queue: str, part: str, start: int, most: int, *, ignore_case: bool
     ) -> list[FrontierURL]:
         """Return some URLs of a queue, or of all for "", that contain a text."""
-        with self._store.transaction() as connection:
-            host_id = queues.id_of(connection, queue) if queue else None
-            if queue and host_id is None:
-                return []
-            return queues.listed(connection, host_id, part, start, most, ignore_case=ignore_case)
+        which = queues.containing(queue, part, ignore_case=ignore_case)
+        return self._in(partial(queues.known, which=which, start=start, most=most))
 
     def count(self, queue: str, part: str, *, ignore_case: bool) -> int:
         """Return how many URLs a queue has, or all for "", that contain a text."""
-        with self._store.transaction() as connection:
-            host_id = queues.id_of(connection, queue) if queue else None
-            if queue and host_id is None:
-                return 0
-            return queues.count(connection, host_id, part, ignore_case=ignore_case)
+        which = queues.containing(queue, part, ignore_case=ignore_case)
+        return self._in(partial(queues.count, which=which))
 
     def delete_queue(self, queue: str) -> int:
         """Delete a queue, and return how many URLs it had."""

@@ -99,16 +99,11 @@ class Intake:
             return answers
         with self._store.transaction() as connection:
             news = self._admit(connection, list(puts.values()), now)
-            woken = set()
             for (place, put), is_new in zip(puts.items(), news, strict=True):
                 answers[place] = is_new or put.item.is_known
-                if is_new:
-                    woken.add(put.queue)
             known = [put for put in puts.values() if put.item.is_known]
             if known:
-                woken |= self._report(connection, known, now)
-            delay = queues.default_delay(connection, self._settings.delay)
-            scheduling.wake(connection, woken, now, delay)
+                self._report(connection, known, now)
         return answers
 
     def _admit(self, connection: Connection, puts: Sequence[_Put], now: float) -> list[bool]:
@@ -165,8 +160,8 @@ class Intake:
                 held.add(at)
         return held
 
-    def _report(self, connection: Connection, puts: Sequence[_Put], now: float) -> set[str]:
-        """Record what came of URLs, and learn from it; return their queues."""
+    def _report(self, connection: Connection, puts: Sequence[_Put], now: float) -> None:
+        """Record what came of URLs, learn from it, and let their queues give others."""
         latest = {put.form.key: put for put in puts}  # of several reports, the last one counts
         ids_by_key = url_ids_of_keys(connection, list(latest))
         found = {row[0]: row for row in rows_of(connection, _FOUND, list(ids_by_key.values()))}
@@ -189,7 +184,7 @@ class Intake:
             if one.late or one.outcome.retry_at is None
         }
         scheduling.put_again(connection, again_at)
-        return {row[5] for row in found.values()}
+        scheduling.wake(connection, {row[5] for row in found.values()})
 
     def _outcome(self, report: Report, queued: Queued, queue: str, again_at: int) -> Outcome:
         """Return what the store records of a report."""

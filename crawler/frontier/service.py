@@ -161,7 +161,7 @@ class Service:
         """Limit how many URLs a queue may have."""
         if (crawl := await self._crawls.find(request.crawlID)) is None:
             raise UnknownQueueError(f"there is no crawl {request.crawlID!r}")
-        await crawl.call(crawl.frontier.set_limit, request.key, request.limit, time.time())
+        await crawl.call(crawl.frontier.set_limit, request.key, request.limit)
         return messages.Empty()
 
     async def SetActive(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002

@@ -108,7 +108,7 @@ def _answer(
         delay_from=source,
         waits_until=iso(row.ready_at) if waits else None,
         waits_for=(reason or "it asked for a pause") if waits else None,
-        leased_to=row.lease_owner if row.lease_until > now else None,
+        leased_to=row.holder if row.held_until > now else None,
         blocked=bool(row.blocked),
         last_error=row.error,
         last_error_at=iso(row.error_at),

@@ -227,7 +227,7 @@ def _finish(
                 index.create(connection, checkfirst=True)
         if by_host:
             host_urls.index(connection)
-        connection.execute(update(hosts).values(lease_owner=None, lease_until=0.0))
+        connection.execute(update(hosts).values(holder=None, held_until=hosts.c.ready_at))
         connection.execute(delete(meta))
         rows = [{"name": name, "value": value} for name, value in facts.items()]
         connection.execute(insert(meta), rows)

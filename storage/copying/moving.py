@@ -46,9 +46,7 @@ def _check_unused(reading: Connection) -> None:
         StoreError: a worker has leased hosts, or a frontier serves it.
     """
     check_unserved(reading)
-    used = select(func.count()).where(
-        hosts.c.lease_owner.is_not(None), hosts.c.lease_until > time.time()
-    )
+    used = select(func.count()).where(hosts.c.holder.is_not(None), hosts.c.held_until > time.time())
     if number := reading.execute(used).scalar_one():
         raise StoreError(
             f"a crawl uses it, or was killed less than a minute ago ({number:,} hosts are leased); "

@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote
 
 from sqlalchemy import URL, text
 
-from canonry.storage.sql.database_faults import explaining
-from canonry.storage.sql.engine import in_schema, open_engine, read_url
+from canonry.storage.sql.database_faults import begun
+from canonry.storage.sql.engine import in_schema, read_url
 from canonry.storage.sql.schema import metadata
 from canonry.storage.sql.sqlite_engine import file_of
 from canonry.storage.sql.store_errors import StoreError
@@ -48,12 +48,8 @@ def store_of(store: str, crawl: str) -> str:
         return URL.create("sqlite", database=str(folder / f"{name}.db")).render_as_string()
     if url.get_backend_name() == "sqlite":
         raise StoreError("a store with options in its URL has one crawl only")
-    engine = open_engine(store)
-    try:
-        with explaining(engine), engine.begin() as connection:
-            connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{_SCHEMA}{name}"'))
-    finally:
-        engine.dispose()
+    with begun(store) as connection:
+        connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{_SCHEMA}{name}"'))
     return in_schema(url, f"{_SCHEMA}{name}").render_as_string(hide_password=False)
 
 
@@ -65,14 +61,9 @@ def crawls_in(store: str) -> list[str]:
         return sorted(unquote(found.stem) for found in _folder(file).glob("*.db"))
     if url.get_backend_name() == "sqlite":
         return []
-    engine = open_engine(store)
-    try:
-        with explaining(engine), engine.begin() as connection:
-            found = connection.execute(text("SELECT nspname FROM pg_namespace"))
-            names = [name for (name,) in found if name.startswith(_SCHEMA)]
-    finally:
-        engine.dispose()
-    return sorted(unquote(name.removeprefix(_SCHEMA)) for name in names)
+    with begun(store) as connection:
+        found = connection.scalars(text("SELECT nspname FROM pg_namespace")).all()
+    return sorted(unquote(name.removeprefix(_SCHEMA)) for name in found if name.startswith(_SCHEMA))
 
 
 def remove(store: str, crawl: str) -> None:
@@ -83,15 +74,11 @@ def remove(store: str, crawl: str) -> None:
         for ending in _ENDINGS:
             Path(f"{file}{ending}").unlink(missing_ok=True)
         return
-    engine = open_engine(own)
-    try:
-        with explaining(engine), engine.begin() as connection:
-            if crawl == DEFAULT:
-                metadata.drop_all(connection)
-            else:
-                connection.execute(text(f'DROP SCHEMA "{_SCHEMA}{quote(crawl, safe="")}" CASCADE'))
-    finally:
-        engine.dispose()
+    with begun(own) as connection:
+        if crawl == DEFAULT:
+            metadata.drop_all(connection)
+        else:
+            connection.execute(text(f'DROP SCHEMA "{_SCHEMA}{quote(crawl, safe="")}" CASCADE'))
 
 
 def _folder(file: Path) -> Path:

@@ -1,18 +1,17 @@
 """The queues of a frontier: lists, counts, and what engines and people set for them."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, exists, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, select, text, update
 from sqlalchemy import delete as delete_rows
 
-from canonry.storage.facts import drop_fact, fact, put_fact
 from canonry.storage.frontier.scheduling import (
     IN_FLIGHT,
     LIMIT,
     PRESENT,
     put_queue,
-    reopen,
+    rest,
 )
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
@@ -20,8 +19,18 @@ from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.tables.guest_tables import queues, schedule
 from canonry.storage.sql.transitions import QUEUED, Transition
 
-_DELAY, _INACTIVE = "frontier delay", "frontier inactive"  # names of rows in meta
 _DONE = (State.FETCHED, State.REDIRECTED, State.FAILED)
+# How many more URLs a limited queue may have, beside those that are queued or done.
+_accepted = (url_rows.c.host_id == queues.c.host_id, url_rows.c.state != State.HELD)
+_LEFT = queues.c.most - select(func.count()).where(*_accepted).correlate(queues).scalar_subquery()
+_KNOWN = (
+    select(
+        *(urls.c.url, hosts.c.name, urls.c.state, urls.c.due),
+        *(schedule.c.again_at, urls.c.found_at, schedule.c.metadata),
+    )
+    .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
+    .join(schedule, schedule.c.url_id == urls.c.id, isouter=True)
+)
 
 
 class QueueFigures(NamedTuple):
@@ -46,52 +55,33 @@ class FrontierURL(NamedTuple):
     metadata: bytes
 
 
-def default_delay(connection: Connection, otherwise: float) -> float:
-    """Return the seconds between two calls that get URLs of one queue."""
-    value = fact(connection, _DELAY)
-    return otherwise if value is None else float(value)
-
-
-def put_default_delay(connection: Connection, seconds: float) -> None:
-    """Write the pause of queues that have none of their own."""
-    put_fact(connection, _DELAY, str(seconds))
-
-
-def is_active(connection: Connection) -> bool:
-    """Return False if no URLs are to be handed out."""
-    return fact(connection, _INACTIVE) is None
-
-
-def put_active(connection: Connection, *, active: bool) -> None:
-    """Write whether URLs are to be handed out."""
-    if active:
-        drop_fact(connection, _INACTIVE)
-    else:
-        put_fact(connection, _INACTIVE, "1")
-
-
 def id_of(connection: Connection, name: str) -> int | None:
     """Return the id of a queue; None if there is none of that name."""
     found: int | None = connection.scalar(select(hosts.c.id).where(hosts.c.name == name))
     return found
 
 
-def _made(connection: Connection, name: str, now: float) -> int:
-    """Return the id of a queue; make it if it is not there."""
-    return host_ids(connection, [name], now)[name]
-
-
 def put_delay(connection: Connection, name: str, seconds: float, now: float) -> None:
     """Write the seconds between two calls that get URLs of a queue; make it if it is not there."""
-    host_id = _made(connection, name, now)
+    host_id = host_ids(connection, [name], now)[name]
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(delay=seconds))
-    reopen(connection, name, seconds)
+    _reopen(connection, host_id, seconds)
 
 
 def block(connection: Connection, name: str, until: float, now: float, default: float) -> None:
     """Let a queue give no URLs before a time; 0 ends its block. Make it if it is not there."""
-    put_queue(connection, _made(connection, name, now), blocked_until=until)
-    reopen(connection, name, default)
+    host_id = host_ids(connection, [name], now)[name]
+    put_queue(connection, host_id, blocked_until=until)
+    _reopen(connection, host_id, default)
+
+
+def _reopen(connection: Connection, host_id: int, default: float) -> None:
+    """Let a queue rest as long as its pause and its block say, and no longer."""
+    columns = select(hosts.c.delay, queues.c.handed_at, queues.c.blocked_until)
+    both = columns.join_from(hosts, queues, queues.c.host_id == hosts.c.id, isouter=True)
+    own, handed_at, blocked_until = connection.execute(both.where(hosts.c.id == host_id)).one()
+    paused_until = (handed_at or 0.0) + (default if own is None else own)
+    rest(connection, host_id, max(paused_until, blocked_until or 0.0))
 
 
 def put_limit(connection: Connection, host_id: int, most: int) -> None:
@@ -101,7 +91,8 @@ def put_limit(connection: Connection, host_id: int, most: int) -> None:
         url_rows.c.host_id == host_id, url_rows.c.state == State.HELD, url_rows.c.reason == LIMIT
     )
     if most:
-        held = held.order_by(url_rows.c.id).limit(max(0, most - _accepted(connection, host_id)))
+        left = connection.scalar(select(_LEFT).where(queues.c.host_id == host_id)) or 0
+        held = held.order_by(url_rows.c.id).limit(max(0, left))
     moved = {
         url_id: Transition(host_id, depth, (State.HELD, LIMIT), QUEUED)
         for url_id, depth in connection.execute(held)
@@ -111,19 +102,8 @@ def put_limit(connection: Connection, host_id: int, most: int) -> None:
 
 def limits(connection: Connection) -> dict[str, int]:
     """Return by name how many more URLs the limited queues may have."""
-    limited = select(hosts.c.name, hosts.c.id, queues.c.most).join_from(
-        queues, hosts, hosts.c.id == queues.c.host_id
-    )
-    rows = connection.execute(limited.where(queues.c.most.is_not(None))).all()
-    return {name: most - _accepted(connection, host_id) for name, host_id, most in rows}
-
-
-def _accepted(connection: Connection, host_id: int) -> int:
-    """Return how many URLs of a queue are queued, or done."""
-    accepted = select(func.count()).where(
-        url_rows.c.host_id == host_id, url_rows.c.state != State.HELD
-    )
-    return connection.scalar(accepted) or 0
+    left = select(hosts.c.name, _LEFT).join_from(queues, hosts, hosts.c.id == queues.c.host_id)
+    return dict(connection.execute(left.where(queues.c.most.is_not(None))).all())
 
 
 def names(
@@ -180,66 +160,42 @@ def reset(connection: Connection, host_id: int) -> None:
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(delay=None))
 
 
-def known(connection: Connection, url_id: int) -> FrontierURL | None:
-    """Return what is known of a URL."""
-    row = connection.execute(_known().where(urls.c.id == url_id, PRESENT)).one_or_none()
-    return None if row is None else _as_known(row)
+def containing(queue: str, part: str, *, ignore_case: bool) -> ColumnElement[bool]:
+    """Return a condition on URLs: they are in a queue, and contain a text.
+
+    Args:
+        queue: its name; "" for any.
+        part: the text; "" for any.
+        ignore_case: True if letters may differ in case.
+    """
+    which = PRESENT
+    if queue:
+        its_id = select(hosts.c.id).where(hosts.c.name == queue).scalar_subquery()
+        which = and_(which, urls.c.host_id == its_id)
+    if part and ignore_case:
+        return and_(which, func.lower(urls.c.url).contains(part.lower(), autoescape=True))
+    # LIKE ignores case in SQLite.
+    return and_(which, func.replace(urls.c.url, part, "") != urls.c.url) if part else which
 
 
-def listed(
-    connection: Connection,
-    host_id: int | None,
-    part: str,
-    start: int,
-    most: int,
-    *,
-    ignore_case: bool,
+def known(
+    connection: Connection, which: ColumnElement[bool], start: int = 0, most: int = 1
 ) -> list[FrontierURL]:
-    """Return some URLs, in the order in which they came.
+    """Return what is known of some URLs, in the order in which they came.
 
     Args:
         connection: in a transaction.
-        host_id: of the queue; None: of all.
-        part: a text that they contain; "" for any.
+        which: a condition on `urls`.
         start: how many to leave out.
         most: how many at most.
-        ignore_case: True if letters may differ in case.
     """
-    query = _known().where(*_which(host_id, part, ignore_case=ignore_case))
-    rows = connection.execute(query.order_by(urls.c.id).offset(start).limit(most))
-    return [_as_known(row) for row in rows]
+    rows = connection.execute(_KNOWN.where(which).order_by(urls.c.id).offset(start).limit(most))
+    return [
+        FrontierURL(url, queue, State(state), due, again_at, found_at, bytes(metadata or b""))
+        for url, queue, state, due, again_at, found_at, metadata in rows
+    ]
 
 
-def count(connection: Connection, host_id: int | None, part: str, *, ignore_case: bool) -> int:
-    """Return how many URLs `listed` could return."""
-    which = _which(host_id, part, ignore_case=ignore_case)
-    return connection.scalar(select(func.count()).select_from(urls).where(*which)) or 0
-
-
-def _which(host_id: int | None, part: str, *, ignore_case: bool) -> list[ColumnElement[bool]]:
-    which: list[ColumnElement[bool]] = [PRESENT]
-    if host_id is not None:
-        which.append(urls.c.host_id == host_id)
-    if part and ignore_case:
-        which.append(func.lower(urls.c.url).contains(part.lower(), autoescape=True))
-    elif part:
-        which.append(
-            func.replace(urls.c.url, part, "") != urls.c.url
-        )  # LIKE ignores case in SQLite
-    return which
-
-
-def _known() -> Any:  # noqa: ANN401 - a SELECT of seven columns
-    return (
-        select(
-            *(urls.c.url, hosts.c.name, urls.c.state, urls.c.due),
-            *(schedule.c.again_at, urls.c.found_at, schedule.c.metadata),
-        )
-        .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
-        .join(schedule, schedule.c.url_id == urls.c.id, isouter=True)
-    )
-
-
-def _as_known(row: Any) -> FrontierURL:  # noqa: ANN401 - as above
-    url, queue, state, due, again_at, found_at, metadata = row
-    return FrontierURL(url, queue, State(state), due, again_at, found_at, bytes(metadata or b""))
+def count(connection: Connection, which: ColumnElement[bool]) -> int:
+    """Return how many URLs meet a condition."""
+    return connection.scalar(select(func.count()).select_from(urls).where(which)) or 0

@@ -1,10 +1,10 @@
 """The schedule of a frontier: which URLs are out, which are due again, and which queues wait.
 
-``hosts.ready_at`` says when a queue has something to give: not before its pause and its block are
-over, and not before one of its URLs is due. `wake` brings it forward.
+``hosts.ready_at`` says when the pause and the block of a queue are over. It is held at least until
+then, and longer if it has no URL that is due, until one is, or until its URLs change.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from canonry.storage.rows.leases import HOSTS
 from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, put, rows_of
@@ -35,30 +36,34 @@ DELETED = "deleted"  # the reason of URLs that an engine has deleted; both are n
 LIMIT = "queue-limit"  # the reason of URLs beyond what their queue may have
 _AGAIN_AT_ONCE = 1_000  # URLs that are queued again in one transaction
 _MOST_AT_ONCE = 10_000  # URLs that one call hands out, but for those of its last queue
-_LONGEST_SLEEP = 3_600.0  # seconds of a queue that waits: people and rules may release its URLs
 _PASSED_OVER = 64  # queues without a due URL that one call looks at, beyond those that it wants
 
 _queue_id: BindParameter[int] = bindparam("host_id")
 _columns = (hosts.c.id, hosts.c.name, hosts.c.delay)
 _READY = Prepared(
     select(*_columns)
-    .where(text("pending > 0"), hosts.c.blocked == 0, hosts.c.ready_at <= bindparam("now"))
-    .order_by(hosts.c.ready_at, hosts.c.id)
+    .where(text("pending > 0"), hosts.c.blocked == 0, hosts.c.held_until <= bindparam("now"))
+    .order_by(hosts.c.held_until, hosts.c.id)
     .limit(bindparam("most"))
 )
 _ONE = Prepared(
     select(*_columns).where(
         hosts.c.name == bindparam("name"),
         hosts.c.blocked == 0,
-        hosts.c.ready_at <= bindparam("now"),
+        hosts.c.held_until <= bindparam("now"),
     )
 )
-_out = (
-    url_rows.c.host_id == _queue_id,
-    text(f"state = 0 AND reason = '{IN_FLIGHT}'"),
-    url_rows.c.due > bindparam("now"),
+# URLs that are not due yet are out, or wait for a retry: both have a reason, and are in an index.
+_WAITING = Prepared(
+    select(
+        func.count().filter(url_rows.c.reason == literal_column(f"'{IN_FLIGHT}'")),
+        func.min(url_rows.c.due),
+    ).where(
+        url_rows.c.host_id == _queue_id,
+        text("state = 0 AND reason IS NOT NULL"),
+        url_rows.c.due > bindparam("now"),
+    )
 )
-_OUT = Prepared(select(func.count(), func.min(url_rows.c.due)).where(*_out))
 _queued = (urls.c.host_id == _queue_id, urls.c.state == State.QUEUED)
 _next = (
     select(urls.c.id, urls.c.url, schedule.c.metadata)
@@ -67,44 +72,34 @@ _next = (
     .limit(bindparam("most"))
 )
 _NEXT = {name: Prepared(_next.order_by(*queue_order(name))) for name in DIALECTS}
-# URLs that are not due yet are out, or wait for a retry: both have a reason, and are in an index.
-_EARLIEST = Prepared(
-    select(func.min(url_rows.c.due)).where(
-        url_rows.c.host_id == _queue_id, text("state = 0 AND reason IS NOT NULL")
-    )
-)
 _LEND = Prepared(
     update(url_rows)
     .where(url_rows.c.id == bindparam("url_id"))
     .values(due=bindparam("until"), reason=literal_column(f"'{IN_FLIGHT}'"))
 )
 _REST = Prepared(
-    update(hosts).where(hosts.c.id == _queue_id).values(ready_at=bindparam("ready_at"))
+    update(hosts)
+    .where(hosts.c.id == _queue_id)
+    .values(ready_at=bindparam("until"), held_until=bindparam("until"))
 )
 _DUE_AGAIN = Prepared(
     select(
-        *(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth, url_rows.c.state),
-        *(url_rows.c.reason, hosts.c.name),
+        *(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth, url_rows.c.state, url_rows.c.reason)
     )
     .join_from(schedule, url_rows, schedule.c.url_id == url_rows.c.id)
-    .join(hosts, hosts.c.id == url_rows.c.host_id)
     .where(schedule.c.again_at <= bindparam("now"))
     .order_by(schedule.c.again_at)
     .limit(bindparam("most"))
 )
 _absent = f"state = {State.HELD:d} AND reason IN ('{UNDISCOVERED}', '{DELETED}')"
 _ABSENT = (
-    "SELECT urls.id, host_id, depth, reason, hosts.name, url FROM urls "  # noqa: S608 - our names
+    "SELECT urls.id, depth, reason, hosts.name, url FROM urls "  # noqa: S608 - our names
     f"JOIN hosts ON hosts.id = host_id WHERE {_absent} AND urls.id"
 )
 # A condition on URLs: engines know them.
 PRESENT = or_(
     urls.c.state != State.HELD,
     func.coalesce(urls.c.reason, "").not_in((UNDISCOVERED, DELETED)),
-)
-_WAITING = (
-    "SELECT hosts.id, ready_at, delay, handed_at, blocked_until FROM hosts "
-    "LEFT JOIN frontier_queues ON host_id = hosts.id WHERE hosts.name"
 )
 
 
@@ -134,41 +129,30 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         now: seconds since 1970.
         delay: seconds between two calls that get URLs of a queue without a delay of its own.
     """
-    _queue_again(connection, now, delay)
+    _queue_again(connection, now)
     found: list[HandedOut] = []
     given = 0
-    for host_id, name, own_delay in _ready(connection, wish, now):
+    ready = (
+        _READY.run(connection, {"now": now, "most": wish.queues + _PASSED_OVER})
+        if wish.queue is None
+        else _ONE.run(connection, {"now": now, "name": wish.queue})
+    )
+    for host_id, name, own_delay in ready:
         if given == wish.queues or len(found) >= _MOST_AT_ONCE:
             break
-        out, back_at = _OUT.run(connection, {"host_id": host_id, "now": now})[0]
-        rows = []
-        if out < wish.per_queue:
-            most = wish.per_queue - out
-            wanted = {"host_id": host_id, "now": now, "most": most}
-            rows = _NEXT[connection.dialect.name].run(connection, wanted)
+        [(out, earliest)] = _WAITING.run(connection, {"host_id": host_id, "now": now})
+        wanted = {"host_id": host_id, "now": now, "most": max(0, wish.per_queue - out)}
+        rows = _NEXT[connection.dialect.name].run(connection, wanted)
         if rows:
             until = now + wish.seconds
             _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])
             found += [HandedOut(url, name, bytes(kept or b"")) for _id, url, kept in rows]
             put_queue(connection, host_id, handed_at=now)
-            ready_at = now + (delay if own_delay is None else own_delay)
+            rest(connection, host_id, now + (delay if own_delay is None else own_delay))
             given += 1
-        elif out >= wish.per_queue:  # an outcome wakes the queue before they are back
-            ready_at = back_at
-        else:
-            earliest = _EARLIEST.run(connection, {"host_id": host_id})[0][0]
-            ready_at = min(earliest or now, now + _LONGEST_SLEEP)
-        _REST.run(connection, {"host_id": host_id, "ready_at": ready_at})
+        else:  # an outcome wakes the queue before those that are out are back
+            HOSTS.keep(connection, [host_id], earliest or now)
     return found
-
-
-def _ready(connection: Connection, wish: Wish, now: float) -> list[tuple[int, str, float | None]]:
-    """Return the queues that may have something to give: id, name, and their own delay."""
-    if wish.queue is not None:
-        rows = _ONE.run(connection, {"name": wish.queue, "now": now})
-    else:
-        rows = _READY.run(connection, {"now": now, "most": wish.queues + _PASSED_OVER})
-    return [(host_id, name, own_delay) for host_id, name, own_delay in rows]
 
 
 def put_queue(connection: Connection, host_id: int, **changed: float | None) -> None:
@@ -177,19 +161,23 @@ def put_queue(connection: Connection, host_id: int, **changed: float | None) -> 
     put(connection, queues, [row], change=changed)
 
 
-def _queue_again(connection: Connection, now: float, delay: float) -> None:
+def rest(connection: Connection, host_id: int, until: float) -> None:
+    """Let a queue give no URLs before a time, and then those that are due."""
+    _REST.run(connection, {"host_id": host_id, "until": until})
+
+
+def _queue_again(connection: Connection, now: float) -> None:
     """Queue some of the URLs whose time to be fetched again has come."""
     rows = _DUE_AGAIN.run(connection, {"now": int(now), "most": _AGAIN_AT_ONCE})
     if not rows:
         return
     moved = {
         url_id: Transition(host_id, depth, state_reason(state, reason), QUEUED)
-        for url_id, host_id, depth, state, reason, _name in rows
+        for url_id, host_id, depth, state, reason in rows
         if state not in {State.QUEUED, State.HELD}
     }
     transitions.move(connection, moved, due=0.0)
     put_again(connection, dict.fromkeys([row[0] for row in rows]))
-    wake(connection, {row[5] for row in rows}, now, delay)
 
 
 def put_again(connection: Connection, times: Mapping[int, int | None]) -> None:
@@ -211,36 +199,10 @@ def add_metadata(connection: Connection, rows: Sequence[tuple[int, bytes]]) -> N
     insert_rows(connection, schedule, ("url_id", "metadata"), rows)
 
 
-def wake(connection: Connection, names: Iterable[str], now: float, delay: float) -> None:
+def wake(connection: Connection, names: Collection[str]) -> None:
     """Let queues give URLs as soon as their pause and their block are over."""
-    for host_id, ready_at, gate in _gates(connection, list(names), delay):
-        if ready_at > max(gate, now):
-            _REST.run(connection, {"host_id": host_id, "ready_at": gate})
-
-
-def reopen(connection: Connection, name: str, delay: float) -> None:
-    """Let a queue wait as long as its pause and its block say, and no longer."""
-    for host_id, _ready_at, gate in _gates(connection, [name], delay):
-        _REST.run(connection, {"host_id": host_id, "ready_at": gate})
-
-
-def _gates(
-    connection: Connection, names: Sequence[str], delay: float
-) -> list[tuple[int, float, float]]:
-    """Return for queues their ids, when they are ready, and when pause and block are over."""
-    return [
-        (
-            host_id,
-            ready_at,
-            max(
-                (handed_at or 0.0) + (delay if own_delay is None else own_delay),
-                blocked_until or 0.0,
-            ),
-        )
-        for host_id, ready_at, own_delay, handed_at, blocked_until in rows_of(
-            connection, _WAITING, names
-        )
-    ]
+    woken = "UPDATE hosts SET held_until = ready_at WHERE held_until > ready_at AND name"
+    change_rows(connection, woken, list(names))
 
 
 def discover(connection: Connection, queue_of: Mapping[int, str]) -> set[int]:
@@ -256,29 +218,17 @@ def discover(connection: Connection, queue_of: Mapping[int, str]) -> set[int]:
     ):
         return set()
     rows = list(rows_of(connection, _ABSENT, list(queue_of)))
-    moved = {
-        url_id: Transition(host_id, depth, (State.HELD, reason), QUEUED)
-        for url_id, host_id, depth, reason, _name, _url in rows
-    }
+    ids = host_ids(connection, {queue_of[row[0]] for row in rows})
+    moved = {}
+    for url_id, depth, reason, name, url in rows:
+        queue = queue_of[url_id]
+        if name != queue:
+            suffix = suffix_of(url, queue)
+            change = update(url_rows).where(url_rows.c.id == url_id)
+            connection.execute(change.values(host_id=ids[queue], suffix=suffix))
+        moved[url_id] = Transition(ids[queue], depth, (State.HELD, reason), QUEUED)
     transitions.move(connection, moved, due=0.0)
-    for url_id, _host_id, _depth, _reason, name, url in rows:
-        if name != queue_of[url_id]:
-            _change_queue(connection, url_id, url, queue_of[url_id])
     return set(moved)
-
-
-def _change_queue(connection: Connection, url_id: int, url: str, queue: str) -> None:
-    """Move a queued URL to another queue."""
-    new_id = host_ids(connection, [queue])[queue]
-    here = url_rows.c.id == url_id
-    old_id = connection.execute(select(url_rows.c.host_id).where(here)).scalar_one()
-    connection.execute(
-        update(url_rows).where(here).values(host_id=new_id, suffix=suffix_of(url, queue))
-    )
-    for host_id, more in ((old_id, -1), (new_id, 1)):
-        connection.execute(
-            update(hosts).where(hosts.c.id == host_id).values(pending=hosts.c.pending + more)
-        )
 
 
 def delete(connection: Connection, which: ColumnElement[bool], most: int = 1 << 30) -> int:

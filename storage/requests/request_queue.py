@@ -5,12 +5,13 @@ admitted as a URL of the store later, in a batch; until then its row holds the c
 Every function runs in the caller's transaction, which holds the write lock.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import (
     BindParameter,
     Connection,
+    and_,
     bindparam,
     delete,
     exists,
@@ -21,17 +22,14 @@ from sqlalchemy import (
     update,
 )
 
-from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import bulk
-from canonry.storage.sql.bulk import chunks
+from canonry.storage.sql.bulk import change_rows, chunks
+from canonry.storage.sql.held_rows import HeldRows
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import State, keys, urls
-from canonry.storage.sql.tables.guest_tables import (
-    RequestState,
-    fingerprints,
-    request_workers,
-    requests,
-)
+from canonry.storage.sql.tables.guest_tables import RequestState, fingerprints, requests
+
+LEASE_SECONDS = 120.0
 
 
 class NewRequest(NamedTuple):
@@ -49,8 +47,9 @@ class NewRequest(NamedTuple):
     hops: int
     body: bytes | None
     url_id: int | None = None
-    status: int = RequestState.READY
-    owner: str | None = None
+    status: int = RequestState.QUEUED
+    holder: str | None = None
+    held_until: float = 0.0
 
 
 class TakenRequest(NamedTuple):
@@ -68,14 +67,13 @@ class OpenRequest(NamedTuple):
     key: bytes
     depth: int
     hops: int
-    status: int
+    waits: bool  # False: it is parked, in flight, or done
 
 
 class DoneRequest(NamedTuple):
     """A request whose response was processed."""
 
     request_id: int
-    url_id: int | None
     url: str
     depth: int
     hops: int
@@ -83,6 +81,7 @@ class DoneRequest(NamedTuple):
     key: bytes | None
 
 
+REQUESTS = HeldRows(requests)
 # Built once: building a statement takes longer than running it, and so does compiling it.
 _c = requests.c
 _it: BindParameter[bytes] = bindparam("fingerprint")
@@ -98,23 +97,22 @@ _KNOWN = Prepared(
 _PUT = Prepared(
     insert(requests).inline().values({name: bindparam(name) for name in NewRequest._fields})
 )
+_is_queued = _c.status == RequestState.QUEUED
+_waits = and_(_is_queued, _c.holder.is_(None))
 _best = (
     select(_c.id)
-    .where(_c.spider == bindparam("its"), _c.status == RequestState.READY)
+    .where(_c.spider == bindparam("its"), _is_queued, REQUESTS.visible)
     .order_by(_c.rank, _c.is_start, _c.place)
     .limit(1)
 )
 _TAKE = Prepared(
     update(requests)
     .where(_c.id == _best.scalar_subquery())
-    .values(status=int(RequestState.LEASED), owner=bindparam("by"))
+    .values(holder=bindparam("by"), held_until=bindparam("until"))
     .returning(_c.id, _c.body)
 )
-_FINISH = Prepared(
-    update(requests).where(_c.id == bindparam("request_id")).values(status=int(RequestState.DONE))
-)
 _OPEN = (
-    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _c.status)
+    select(_c.id, _c.url, _c.key, _c.depth, _c.hops, _waits)
     .where(_c.url_id.is_(None), _c.key.is_not(None), _c.claim.is_not(None))
     .order_by(_c.id)
     .limit(bindparam("most"))
@@ -123,23 +121,22 @@ _ADMITTED = (
     update(requests).where(_c.id == bindparam("request_id")).values(url_id=bindparam("admitted"))
 )
 _DONE = (
-    select(_c.id, _c.url_id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
+    select(_c.id, _c.url, _c.depth, _c.hops, _c.claim, _c.key)
     .where(_c.spider == bindparam("its"), _c.status == RequestState.DONE)
-    .where(_c.owner == bindparam("by"))
+    .where(or_(_c.holder == bindparam("by"), REQUESTS.visible))
     .order_by(_c.id)
     .limit(bindparam("most"))
 )
+_FINISH = f"UPDATE requests SET status = {RequestState.DONE:d} WHERE id"  # noqa: S608 - ours
 _KEEP = (
-    update(requests)
-    .where(_c.id == bindparam("request_id"), _c.is_start == 1)
-    .values(status=int(RequestState.STARTED), body=None, claim=None, owner=None)
+    f"UPDATE requests SET status = {RequestState.STARTED:d}, body = NULL, claim = NULL, "  # noqa: S608 - ours
+    "holder = NULL WHERE is_start = 1 AND id"
 )
-_REMOVE = delete(requests).where(_c.id == bindparam("request_id"), _c.is_start == 0)
-_waits = or_(_c.status == RequestState.READY, _c.status == RequestState.LEASED)
-_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _waits).limit(1))
+_REMOVE = "DELETE FROM requests WHERE is_start = 0 AND id"
+_OTHERS = Prepared(select(_c.id).where(_c.url_id == bindparam("url_id"), _is_queued).limit(1))
 _BY_OTHERS = select(
     exists().where(
-        _c.spider == bindparam("its"), _waits, _c.owner.is_distinct_from(bindparam("by"))
+        _c.spider == bindparam("its"), _is_queued, _c.holder.is_distinct_from(bindparam("by"))
     )
 )
 _WAS_STARTED = select(
@@ -150,8 +147,17 @@ _WAS_STARTED = select(
         _c.id <= bindparam("newest"),
     )
 )
-_held = exists().where(urls.c.id == _c.url_id, urls.c.state == State.HELD)
-_queued = exists().where(urls.c.id == _c.url_id, urls.c.state == State.QUEUED)
+_its_url = exists().where(urls.c.id == _c.url_id)
+_PARK = (
+    update(requests)
+    .where(_waits, _its_url.where(urls.c.state == State.HELD))
+    .values(status=int(RequestState.PARKED))
+)
+_RELEASE = (
+    update(requests)
+    .where(_c.status == RequestState.PARKED, _its_url.where(urls.c.state == State.QUEUED))
+    .values(status=int(RequestState.QUEUED))
+)
 
 
 def is_known(connection: Connection, fingerprint: bytes) -> bool:
@@ -171,16 +177,21 @@ def put(connection: Connection, new: NewRequest) -> bool:
     return True
 
 
-def take(connection: Connection, spider: str, owner: str) -> TakenRequest | None:
+def take(connection: Connection, spider: str, holder: str, now: float) -> TakenRequest | None:
     """Take the best request of a spider's queue; None if none is ready."""
-    rows = _TAKE.run(connection, {"its": spider, "by": owner})
+    held = {"by": holder, "until": now + LEASE_SECONDS}
+    rows = _TAKE.run(connection, {"its": spider, **_times(now), **held})
     return TakenRequest(*rows[0]) if rows else None
+
+
+def _times(now: float) -> dict[str, float]:
+    """Return the parameters of `REQUESTS.visible`."""
+    return {"now": now, "longest": now + 2 * LEASE_SECONDS}
 
 
 def finish(connection: Connection, request_ids: Iterable[int]) -> None:
     """Record that the responses of requests were processed: they are not sent again."""
-    for request_id in request_ids:
-        _FINISH.run(connection, {"request_id": request_id})
+    change_rows(connection, _FINISH, list(request_ids))
 
 
 def not_admitted(connection: Connection, most: int) -> list[OpenRequest]:
@@ -197,19 +208,20 @@ def admitted(connection: Connection, ids: Sequence[tuple[int, int]]) -> None:
         )
 
 
-def done(connection: Connection, spider: str, owner: str, most: int) -> list[DoneRequest]:
-    """Return requests of a worker whose responses were processed, the oldest first."""
-    found = connection.execute(_DONE, {"its": spider, "by": owner, "most": most})
+def done(
+    connection: Connection, spider: str, holder: str, most: int, now: float
+) -> list[DoneRequest]:
+    """Return requests whose responses this worker, or one that is dead, processed: oldest first."""
+    found = connection.execute(_DONE, {"its": spider, "by": holder, "most": most, **_times(now)})
     return [DoneRequest(*row) for row in found]
 
 
 def forget(connection: Connection, finished: Sequence[DoneRequest]) -> None:
     """Delete requests that are recorded; their claims stay, and start requests are kept."""
-    ids = [{"request_id": one.request_id} for one in finished]
+    ids = [one.request_id for one in finished]
     remember(connection, [one.claim for one in finished if one.claim and one.key is None])
-    if ids:
-        connection.execute(_KEEP, ids)
-        connection.execute(_REMOVE, ids)
+    change_rows(connection, _KEEP, ids)
+    change_rows(connection, _REMOVE, ids)
 
 
 def remember(connection: Connection, values: Sequence[bytes]) -> int:
@@ -219,17 +231,14 @@ def remember(connection: Connection, values: Sequence[bytes]) -> int:
 
 def drop(connection: Connection, request_ids: Iterable[int]) -> None:
     """Delete requests, and their claims with them."""
-    for part in chunks(list(request_ids)):
-        connection.execute(delete(requests).where(_c.id.in_(part)))
+    change_rows(connection, "DELETE FROM requests WHERE id", list(request_ids))
 
 
-def url_of(connection: Connection, key: bytes) -> tuple[int | None, str] | None:
-    """Return id and URL of a key's claim; the id is None if it is not admitted yet."""
-    url_id = url_ids_of_keys(connection, [key]).get(key)
-    if url_id is not None:
-        return url_id, connection.scalar(select(urls.c.url).where(urls.c.id == url_id)) or ""
-    waiting = connection.scalar(select(_c.url).where(_c.claim == key))
-    return None if waiting is None else (None, waiting)
+def url_of(connection: Connection, key: bytes) -> str | None:
+    """Return the URL that has claimed a key, admitted or not; None if there is none."""
+    admitted_url = select(urls.c.url).join(keys, keys.c.url_id == urls.c.id)
+    found: str | None = connection.scalar(admitted_url.where(keys.c.key == key))
+    return found or connection.scalar(select(_c.url).where(_c.claim == key))
 
 
 def has_others(connection: Connection, url_id: int) -> bool:
@@ -237,40 +246,28 @@ def has_others(connection: Connection, url_id: int) -> bool:
     return bool(_OTHERS.run(connection, {"url_id": url_id}))
 
 
-class Swept(NamedTuple):
-    """How many requests learned rules took out of a queue, and put back."""
-
-    parked: int
-    released: int
-
-
 def park(connection: Connection, url_ids: Iterable[int]) -> int:
     """Park the queued requests for URLs that a learned rule holds now; return how many."""
-    ready = update(requests).where(_c.status == RequestState.READY)
-    number = 0
-    for part in chunks(list(url_ids)):
-        held = ready.where(_c.url_id.in_(part), _held)
-        number += connection.execute(held.values(status=int(RequestState.PARKED))).rowcount
-    return number
+    parts = (_PARK.where(_c.url_id.in_(part)) for part in chunks(list(url_ids)))
+    return sum(connection.execute(parking).rowcount for parking in parts)
 
 
-def sweep(connection: Connection, spider: str) -> Swept:
-    """Park and release a spider's requests as learned rules now say."""
-    mine = update(requests).where(_c.spider == spider)
-    ready, parked = _c.status == RequestState.READY, _c.status == RequestState.PARKED
-    parking = mine.where(ready, _held).values(status=int(RequestState.PARKED))
-    releasing = mine.where(parked, _queued).values(status=int(RequestState.READY))
-    return Swept(connection.execute(parking).rowcount, connection.execute(releasing).rowcount)
+def sweep(connection: Connection, spider: str) -> int:
+    """Park and release requests as learned rules now say; return how many more are parked."""
+    parked, released = (
+        connection.execute(one.where(_c.spider == spider)).rowcount for one in (_PARK, _RELEASE)
+    )
+    return parked - released
 
 
-def waits_for_others(connection: Connection, spider: str, owner: str) -> bool:
+def waits_for_others(connection: Connection, spider: str, holder: str) -> bool:
     """Return True if a spider has requests that are ready, or in flight at another worker."""
-    return bool(connection.scalar(_BY_OTHERS, {"its": spider, "by": owner}))
+    return bool(connection.scalar(_BY_OTHERS, {"its": spider, "by": holder}))
 
 
 def size(connection: Connection, spider: str) -> int:
     """Return how many requests of a spider are ready or in flight."""
-    query = select(func.count()).select_from(requests).where(_c.spider == spider, _waits)
+    query = select(func.count()).select_from(requests).where(_c.spider == spider, _is_queued)
     return connection.scalar(query) or 0
 
 
@@ -291,38 +288,14 @@ def end_crawl(connection: Connection, spider: str) -> None:
     connection.execute(delete(requests).where(_c.spider == spider, kept))
 
 
-def owners(connection: Connection) -> set[str]:
-    """Return the workers that have requests."""
-    having = _c.status.in_([RequestState.LEASED, RequestState.DONE])
-    return {name for name in connection.scalars(select(_c.owner).where(having).distinct()) if name}
+def give_back(connection: Connection, dead: Collection[str]) -> int:
+    """Let others have the requests of workers that have ended; return how many were in flight."""
+    in_flight = REQUESTS.give_back(connection, dead, _is_queued)
+    REQUESTS.give_back(connection, dead)
+    return in_flight
 
 
-def reclaim(connection: Connection, dead: Sequence[str], heir: str) -> int:
-    """Put the requests that dead workers had in flight back in the queue; return how many.
-
-    The heir gets the processed ones, to record them.
-    """
-    if not dead:
-        return 0
-    theirs = update(requests).where(_c.owner.in_(dead))
-    leased = theirs.where(_c.status == RequestState.LEASED)
-    number = connection.execute(leased.values(status=int(RequestState.READY), owner=None)).rowcount
-    connection.execute(theirs.where(_c.status == RequestState.DONE).values(owner=heir))
-    return number
-
-
-def beat(connection: Connection, name: str, now: float) -> None:
-    """Write that a worker is alive."""
-    bulk.put(connection, request_workers, [{"name": name, "seen_at": now}])
-
-
-def silent(connection: Connection, names: Sequence[str], since: float) -> set[str]:
-    """Return the workers that gave no sign of life since a moment, in seconds since 1970."""
-    its = request_workers.c
-    alive = select(its.name).where(its.name.in_(names), its.seen_at > since)
-    return set(names) - set(connection.scalars(alive))
-
-
-def leave(connection: Connection, names: Sequence[str]) -> None:
-    """Forget workers that have ended."""
-    connection.execute(delete(request_workers).where(request_workers.c.name.in_(names)))
+def extend(connection: Connection, holder: str, now: float) -> None:
+    """Extend a worker's leases."""
+    mine = update(requests).where(_c.holder == holder)
+    connection.execute(mine.values(held_until=now + LEASE_SECONDS))

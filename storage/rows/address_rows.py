@@ -5,12 +5,22 @@ So the pace of an address holds for all processes on a store.
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import Connection, and_, bindparam, delete, exists, select, update
+from sqlalchemy import Connection, bindparam, exists, update
 
-from canonry.storage.sql.bulk import chunks, put, rows_of
+from canonry.storage.sql.bulk import change_rows, put, rows_of
+from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import addresses, hosts
 
 _OWNERS = "SELECT address, owner FROM addresses WHERE address"
+# A worker without a host can have nothing under way.
+_is_alive = exists().where(
+    hosts.c.holder == addresses.c.owner, hosts.c.held_until > bindparam("now")
+)
+_TAKE_OVER = Prepared(
+    update(addresses)
+    .where(addresses.c.address == bindparam("one"), ~_is_alive)
+    .values(owner=bindparam("to"))
+)
 
 
 def claim(
@@ -26,20 +36,8 @@ def claim(
     """
     rows = [{"address": address, "owner": worker} for address in sorted(wanted)]
     put(connection, addresses, rows, change=())
-    owners = dict(rows_of(connection, _OWNERS, list(wanted)))
-    dead = [
-        owner for owner in set(owners.values()) - {worker} if not _is_alive(connection, owner, now)
-    ]
-    for owner in dead:
-        theirs = sorted(address for address, name in owners.items() if name == owner)
-        give(connection, theirs, owner, worker)
-    return dict(rows_of(connection, _OWNERS, list(wanted))) if dead else owners
-
-
-def _is_alive(connection: Connection, worker: str, now: float) -> bool:
-    """Return True if a worker holds a host; one without any can have nothing under way."""
-    holds = and_(hosts.c.lease_until > now, hosts.c.lease_owner == worker)
-    return bool(connection.scalar(select(exists().where(holds))))
+    _TAKE_OVER.run_many(connection, [{"one": r["address"], "to": worker, "now": now} for r in rows])
+    return dict(rows_of(connection, _OWNERS, list(wanted)))
 
 
 def give(connection: Connection, given: Iterable[str], owner: str, to: str) -> None:
@@ -52,5 +50,4 @@ def give(connection: Connection, given: Iterable[str], owner: str, to: str) -> N
 
 def release(connection: Connection, workers: Collection[str]) -> None:
     """Forget what belongs to some workers."""
-    for part in chunks(list(workers)):
-        connection.execute(delete(addresses).where(addresses.c.owner.in_(part)))
+    change_rows(connection, "DELETE FROM addresses WHERE owner", list(workers))

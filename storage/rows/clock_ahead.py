@@ -80,7 +80,7 @@ def _latest_event(connection: Connection, lease: float) -> float:
         select(func.max(jobs.c.started_at)),
         select(func.max(jobs.c.ended_at)),
         select(url_rows.c.found_at).order_by(url_rows.c.id.desc()).limit(1),
-        select(func.max(hosts.c.lease_until) - lease),
+        select(func.max(hosts.c.held_until) - lease).where(hosts.c.holder.is_not(None)),
     ]
     return max(connection.scalar(one) or 0.0 for one in latest)
 
@@ -99,9 +99,9 @@ def _set_back(connection: Connection, now: float, ahead: float) -> None:
 def _limit(connection: Connection, now: float, waits: Waits) -> None:
     """Reset all waits that are longer than a crawl makes them."""
     connection.execute(
-        update(hosts)
-        .where(hosts.c.lease_until > now + 2 * waits.lease)  # the limit of `leases.lease`
-        .values(lease_owner=None, lease_until=0.0)
+        update(hosts)  # the limit of `leases.lease`
+        .where(hosts.c.holder.is_not(None), hosts.c.held_until > now + 2 * waits.lease)
+        .values(holder=None, held_until=0.0)
     )
     from_future = robots.c.expires_at > now + waits.robots
     connection.execute(update(robots).where(from_future).values(expires_at=0.0))

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select
 
 from canonry.storage.facts import drop_fact, put_fact
 from canonry.storage.records import CachedRobots
 from canonry.storage.rows import leases
-from canonry.storage.sql.schema import hosts, meta, robots
+from canonry.storage.sql.schema import meta, robots
 
 _PREFIX = "wants hosts: "
 _FRESH = 10.0  # seconds; a worker without hosts asks again sooner
@@ -69,12 +69,7 @@ def grant(
         connection, {name: ready[name] for name in ids_by_name if name in ready}, delays, owner
     )
     if ids_by_name:
-        connection.execute(
-            update(hosts)
-            .where(hosts.c.id == bindparam("host_id"))
-            .values(lease_owner=to, lease_until=until),
-            [{"host_id": host_id} for host_id in ids_by_name.values()],
-        )
+        leases.HOSTS.keep(connection, ids_by_name.values(), until, to)
         withdraw(connection, to)
     return leases.not_of(connection, owner, names)
 

@@ -16,6 +16,7 @@ from canonry.storage.records import (
 )
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import chunks, rows_of
+from canonry.storage.sql.held_rows import HeldRows
 from canonry.storage.sql.prepared import Prepared
 from canonry.storage.sql.schema import DIALECTS, State, hosts, pages, queue_order, url_rows, urls
 
@@ -29,10 +30,11 @@ _BY_ID = (
 )
 _HAS_WORK = text("pending > 0")  # the condition of the partial index
 _FEW = 1_000  # queued URLs: at most this many are searched for the earliest
-# Built once: building a statement takes longer than running it. Times after "far" or "longest" are
-# ignored: only a clock that was set back since makes waits and leases that long.
-_mine = hosts.c.lease_owner == bindparam("owner")
-_until, _ready_at = hosts.c.lease_until, hosts.c.ready_at
+HOSTS = HeldRows(hosts)
+# Built once: building a statement takes longer than running it. Times after "far" are ignored: only
+# a clock that was set back since makes waits that long.
+_mine = hosts.c.holder == bindparam("owner")
+_ready_at = hosts.c.ready_at
 # URLs that may be requested now. Those that wait, for a retry or for their level, lease no host:
 # the hosts of many such would leave no room for others.
 _url = url_rows.c
@@ -40,9 +42,9 @@ _is_due = or_(_url.due <= bindparam("now"), _url.due > bindparam("far"))
 _due_urls = select(_url.id).where(_url.host_id == hosts.c.id, _url.state == State.QUEUED)
 _due_urls = _due_urls.where(_url.depth <= bindparam("level"), _is_due)
 _available = (
-    select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.lease_owner)
+    select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.holder)
     .where(_HAS_WORK, hosts.c.blocked == 0)
-    .where(or_(_mine, _until <= bindparam("now"), _until > bindparam("longest")))
+    .where(or_(_mine, hosts.c.holder.is_(None), HOSTS.visible))
     .where(or_(_mine, _ready_at <= bindparam("soon"), _ready_at > bindparam("far")))
     .where(exists(_due_urls))
     .order_by(hosts.c.ready_at)
@@ -63,11 +65,6 @@ _queue = (
 )
 _QUEUE = {name: Prepared(_queue.order_by(*queue_order(name))) for name in DIALECTS}
 _EARLIEST = Prepared(select(func.min(urls.c.due)).where(urls.c.state == State.QUEUED))
-_EXTEND = Prepared(
-    update(hosts)
-    .where(hosts.c.id == bindparam("host_id"))
-    .values(lease_owner=bindparam("owner"), lease_until=bindparam("until"))
-)
 _PACE = Prepared(
     update(hosts)
     .where(hosts.c.id == bindparam("host_id"))
@@ -134,7 +131,7 @@ def lease(
             leased[host_id] = LeasedHost(
                 name, at, delay, (*again, *new), more, before not in {None, owner}
             )
-    _extend(connection, owner, leased, now + seconds)
+    HOSTS.keep(connection, leased, now + seconds, owner)
     return list(leased.values())
 
 
@@ -189,23 +186,17 @@ def renew(connection: Connection, owner: str, names: Collection[str], until: flo
         The hosts that are not the worker's any more: its leases had expired, as when its process
         was stopped for long, and another worker took them.
     """
-    _extend(connection, owner, free_host_ids(connection, names, owner).values(), until)
+    HOSTS.keep(connection, free_host_ids(connection, names, owner).values(), until, owner)
     return not_of(connection, owner, names)
 
 
 def not_of(connection: Connection, owner: str, names: Collection[str]) -> set[str]:
     """Return those of some hosts that are not leased to a worker."""
     found: set[str] = set()
-    others = or_(hosts.c.lease_owner.is_(None), hosts.c.lease_owner != owner)
+    others = or_(hosts.c.holder.is_(None), hosts.c.holder != owner)
     for part in chunks(list(names)):
         found.update(connection.scalars(select(hosts.c.name).where(hosts.c.name.in_(part), others)))
     return found
-
-
-def _extend(connection: Connection, owner: str, host_ids: Collection[int], until: float) -> None:
-    """Lease hosts, given by their ids, to a worker until a time."""
-    extended = [{"host_id": host_id, "owner": owner, "until": until} for host_id in host_ids]
-    _EXTEND.run_many(connection, extended)
 
 
 def free_host_ids(
@@ -220,7 +211,7 @@ def free_host_ids(
     for part in chunks(list(names)):
         query = select(hosts.c.name, hosts.c.id).where(hosts.c.name.in_(part))
         if owner is not None:
-            query = query.where(hosts.c.lease_owner == owner)
+            query = query.where(hosts.c.holder == owner)
         ids_by_name.update(
             tuple(row) for row in connection.execute(query.with_for_update(skip_locked=True))
         )
@@ -234,15 +225,6 @@ def _level(connection: Connection, *, level_by_level: bool) -> int:
     return min((int(depth) for depth, _, _ in counts.read(connection, "levels")), default=DEEPEST)
 
 
-def release(connection: Connection, owners: Collection[str]) -> None:
-    """End all leases of some workers."""
-    connection.execute(
-        update(hosts)
-        .where(hosts.c.lease_owner.in_(owners))
-        .values(lease_owner=None, lease_until=0.0)
-    )
-
-
 def reclaim(connection: Connection, dead: Collection[str], now: float, delay: float) -> None:
     """End all leases of dead workers; their hosts pause, since a request may just have been sent.
 
@@ -253,21 +235,8 @@ def reclaim(connection: Connection, dead: Collection[str], now: float, delay: fl
         delay: seconds between two requests to a host that does not ask for its own delay.
     """
     rested = now + func.coalesce(hosts.c.delay, delay)
-    connection.execute(
-        update(hosts)
-        .where(hosts.c.lease_owner.in_(dead))
-        .values(
-            lease_owner=None,
-            lease_until=0.0,
-            ready_at=case((hosts.c.ready_at > rested, hosts.c.ready_at), else_=rested),
-        )
-    )
-
-
-def owners(connection: Connection) -> set[str]:
-    """Return the workers that hold leases."""
-    owner = hosts.c.lease_owner
-    return set(connection.scalars(select(owner).where(owner.is_not(None)).distinct()))
+    later = case((hosts.c.ready_at > rested, hosts.c.ready_at), else_=rested)
+    HOSTS.give_back(connection, dead, ready_at=later)
 
 
 def pace(

@@ -231,7 +231,7 @@ def host_ids(
         ranks: Mapping[str, int] = {}
         if budget is not None:
             ranks = budgets.ranks(connection, [n for n in missing if n in counted], budget)
-        new = {"pending": 0, "ready_at": now, "lease_until": 0.0}
+        new = {"pending": 0, "ready_at": now, "held_until": now}
         connection.execute(
             insert(hosts),
             [{**new, "id": ids_by_name[n], "name": n, "rank": ranks.get(n, 0)} for n in missing],

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, case, func, select, text
 
-from canonry.storage.sql.schema import State, hosts, urls
+from canonry.storage.sql.schema import hosts, urls
 
 # The conditions of the partial indexes.
 _HAS_WORK = text("pending > 0")
@@ -56,9 +56,10 @@ def waits_for(connection: Connection, now: float) -> WaitingHost | None:
     for host_id, name, ready_at, number in connection.execute(query).all():
         if first is not None and ready_at >= first.until:
             break
-        queued = urls.c.host_id == host_id, urls.c.state == State.QUEUED
-        due = connection.scalar(select(func.min(urls.c.due)).where(*queued)) or 0.0
-        until = max(ready_at, due)
+        retried = select(func.count(), func.min(urls.c.due))
+        waits = retried.where(urls.c.host_id == host_id, _IS_RETRIED)
+        waiting, due = connection.execute(waits).one()
+        until = max(ready_at, due) if waiting == number else ready_at  # else one is due
         if until <= now:
             return None
         if first is None or until < first.until:
@@ -83,14 +84,14 @@ def held_by_others(connection: Connection, owner: str, now: float) -> HeldHosts 
         now: seconds since 1970.
     """
     pending = hosts.c.pending > 0
-    theirs = and_(hosts.c.lease_owner != owner, hosts.c.lease_until > now)
+    theirs = and_(hosts.c.holder != owner, hosts.c.held_until > now)
     is_other = case((theirs, 0), else_=1)  # null: nobody has leased it
-    query = select(hosts.c.name, hosts.c.lease_owner, is_other).where(pending)
+    query = select(hosts.c.name, hosts.c.holder, is_other).where(pending)
     first = connection.execute(query.order_by(is_other.desc(), hosts.c.id).limit(1)).one_or_none()
     if first is None or first[2]:
         return None
     number = connection.scalar(select(func.count()).select_from(hosts).where(pending)) or 0
-    return HeldHosts(first.name, first.lease_owner, number)
+    return HeldHosts(first.name, first.holder, number)
 
 
 def reason_of(connection: Connection, host: int) -> str | None:

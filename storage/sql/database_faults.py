@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from canonry.storage.sql.engine import open_engine, without_password
@@ -96,6 +96,21 @@ def damage_behind(error: Exception, engine: Engine) -> str:
     except (DBAPIError, UnicodeDecodeError):  # the driver also decodes what SQLite says
         is_whole = False
     return "" if is_whole else _DAMAGED.format(file_of(engine.url) or "FILE")
+
+
+@contextmanager
+def begun(url: str) -> Iterator[Connection]:
+    """Run a block as one writing transaction of a store that nothing else here has open.
+
+    Raises:
+        StoreError: if the database fails.
+    """
+    engine = open_engine(url)
+    try:
+        with explaining(engine), engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
 
 
 def damaged_store(error: Exception, url: str) -> StoreError | None:

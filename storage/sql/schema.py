@@ -38,6 +38,7 @@ from canonry.storage.sql.tables.table_parts import (
     RowId,
     Words,
     hash_index,
+    held_columns,
     partial_index,
 )
 
@@ -84,8 +85,7 @@ hosts = Table(
     Column("pending", BigInteger, nullable=False, comment="how many of its URLs are queued"),
     Column("ready_at", Float, nullable=False, comment="no request before this; seconds since 1970"),
     Column("delay", Float, comment="seconds between requests, if robots.txt asks for it"),
-    Column("lease_owner", Text, comment="the worker that leases it"),
-    Column("lease_until", Float, nullable=False, comment="end of the lease; seconds since 1970"),
+    *held_columns(),
     Column(
         "blocked",
         SmallInteger,
@@ -102,11 +102,12 @@ hosts = Table(
         server_default=text("0"),
         comment="how many hosts of its registrable domain were found before it",
     ),
-    Index("hosts_with_work", "lease_until", "ready_at"),
     Index("hosts_by_queue", "pending", "id"),
 )
-# The next hosts to ask, and those that wait longest.
+# The next hosts to ask, and those that wait longest; and the next queues of a frontier.
 partial_index(Index("hosts_waiting", hosts.c.ready_at, hosts.c.id), text("pending > 0"))
+partial_index(Index("hosts_with_work", hosts.c.held_until, hosts.c.id), text("pending > 0"))
+partial_index(Index("hosts_held", hosts.c.holder, hosts.c.held_until), hosts.c.holder.is_not(None))
 partial_index(Index("hosts_by_error", hosts.c.error_at, hosts.c.id), text("error_at IS NOT NULL"))
 partial_index(Index("hosts_blocked", hosts.c.id), text("blocked > 0"))
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, bindparam, update
+from sqlalchemy import Connection, bindparam, literal_column, update
 
 from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import change_rows, rows_of
@@ -34,15 +34,17 @@ _STATES = "SELECT id, host_id, depth, state, reason FROM url_rows WHERE id"
 # Without SQLAlchemy's work for each parameter.
 _WRITE = "UPDATE url_rows SET state = {0}, reason = {0}, due = coalesce({0}, due) WHERE id = {0}"
 _WRITES = {"sqlite": _WRITE.format("?"), "postgresql": _WRITE.format("%s")}
+# What holds a host that is nobody's, such as a queue without a URL that is due, ends.
+_WOKEN = "CASE WHEN holder IS NULL AND held_until > ready_at THEN ready_at ELSE held_until END"
 _ADD_PENDING = Prepared(
     update(hosts)
     .where(hosts.c.id == bindparam("host"))
-    .values(pending=hosts.c.pending + bindparam("more"))
+    .values(pending=hosts.c.pending + bindparam("more"), held_until=literal_column(_WOKEN))
 )
-_ADD_ALL_PENDING = """
-UPDATE hosts SET pending = pending + given.more
-FROM unnest(%s::bigint[], %s::bigint[]) AS given (host, more) WHERE hosts.id = given.host
-"""
+_ADD_ALL_PENDING = (
+    f"UPDATE hosts SET pending = pending + given.more, held_until = {_WOKEN} "  # noqa: S608 - ours
+    "FROM unnest(%s::bigint[], %s::bigint[]) AS given (host, more) WHERE hosts.id = given.host"
+)
 
 
 def move(
@@ -145,6 +147,8 @@ def _write_one(
 def count(connection: Connection, transitions: Mapping[Transition, int]) -> None:
     """Adjust all counts of URLs: by state and reason, by depth of the queue, and by host.
 
+    Hosts whose queue changes are looked at again.
+
     Args:
         connection: in the transaction that writes the rows.
         transitions: how many URLs made each.
@@ -159,15 +163,16 @@ def count(connection: Connection, transitions: Mapping[Transition, int]) -> None
             queued -= number * (before == QUEUED)
         totals[after] += number
         queued += number * (after == QUEUED)
-        depths[depth] += queued
-        pending[host_id] += queued
+        if queued:
+            depths[depth] += queued
+            pending[host_id] += queued
     changes: Counter[counts.Counted] = Counter()
     for (state, reason), more in totals.items():
         changes[counts.url(state, reason)] += more
     for depth, more in depths.items():
         changes[counts.level(depth)] += more
     counts.add(connection, changes)
-    changed = {host_id: more for host_id, more in sorted(pending.items()) if more}
+    changed = dict(sorted(pending.items()))
     if not changed:
         return
     if connection.dialect.name == "postgresql":  # it takes half the time of that many statements

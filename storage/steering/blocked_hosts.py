@@ -105,7 +105,7 @@ def unfinished(connection: Connection) -> list[int]:
 
 def _set_blocked(connection: Connection, host_id: int, *, blocked: int) -> None:
     """Write whether a host is blocked; a crawl that has leased it loses it."""
-    lost = {"lease_owner": None, "lease_until": 0.0} if blocked else {}
+    lost = {"holder": None, "held_until": 0.0} if blocked else {}
     connection.execute(update(hosts).where(hosts.c.id == host_id).values(blocked=blocked, **lost))
 
 

@@ -33,7 +33,7 @@ _active = select(_answering.c.host_id).union_all(select(_failing.c.id))
 _pages = func.coalesce(_answering.c.number, 0).label("newest_pages")
 _COLUMNS = (
     *(hosts.c.id, hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
-    *(hosts.c.lease_owner, hosts.c.lease_until, hosts.c.blocked, hosts.c.error, hosts.c.error_at),
+    *(hosts.c.holder, hosts.c.held_until, hosts.c.blocked, hosts.c.error, hosts.c.error_at),
     _pages,
 )
 _ROWS = select(*_COLUMNS).outerjoin(_answering, _answering.c.host_id == hosts.c.id)
@@ -50,8 +50,8 @@ class HostRow(NamedTuple):
     queued: int
     ready_at: float
     delay: float | None
-    lease_owner: str | None
-    lease_until: float
+    holder: str | None
+    held_until: float
     blocked: int  # 1: no requests are sent to it
     error: str | None
     error_at: float | None

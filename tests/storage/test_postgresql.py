@@ -187,8 +187,8 @@ def test_hosts_that_a_transaction_has_locked_are_skipped(tmp_path: Path) -> None
     assert not mine & theirs
     engine = open_engine(url_of(tmp_path), read_only=True)
     with engine.begin() as connection:
-        found = connection.execute(select(hosts.c.name, hosts.c.lease_owner, hosts.c.ready_at))
-        assert {row.name: row.lease_owner for row in found} == {
+        found = connection.execute(select(hosts.c.name, hosts.c.holder, hosts.c.ready_at))
+        assert {row.name: row.holder for row in found} == {
             **dict.fromkeys(mine, "one"),
             **dict.fromkeys(theirs, "other"),
         }

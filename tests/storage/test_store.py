@@ -141,8 +141,8 @@ def test_a_lease_is_exclusive_until_it_expires_or_is_released(tmp_path: Path) ->
     assert len(lease(store, "you", now=161)) == 2, "a dead worker's hosts go to the others"
     assert lease(store, "me", now=170) == []
     with store.transaction() as connection:
-        assert rows.owners(connection) == {"you"}
-        rows.release(connection, ["you"])
+        assert rows.HOSTS.holders(connection) == {"you"}
+        rows.HOSTS.give_back(connection, ["you"])
     assert len(lease(store, "me", now=171)) == 2
     store.close()
 

@@ -73,4 +73,4 @@ def leasing_workers(
 def owners(worker: LeasingWorker) -> set[str]:
     """Return the workers that hold leases."""
     with worker.store.transaction() as connection:
-        return leases.owners(connection)
+        return leases.HOSTS.holders(connection)

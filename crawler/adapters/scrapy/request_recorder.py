@@ -13,7 +13,6 @@ from canonry.storage import Admission, Candidate, Outcome, Store, facts
 from canonry.storage.requests import request_queue
 from canonry.storage.requests.request_queue import DoneRequest, OpenRequest
 from canonry.storage.seen.key_rows import url_ids_of_keys
-from canonry.storage.sql.tables.guest_tables import RequestState
 
 AT_ONCE = 256  # requests in one transaction
 _MOST = 20_000  # URLs with observations whose requests are not done, or that are not admitted
@@ -104,7 +103,7 @@ class RequestRecorder:
             (
                 request.request_id
                 for request, admission in pairs
-                if not admission.new and request.status == RequestState.READY
+                if not admission.new and request.waits
             ),
         )
         held = [admission.url_id for _request, admission in pairs if admission.new]
@@ -114,8 +113,7 @@ class RequestRecorder:
 
     def sweep(self, connection: Connection) -> None:
         """Park and release queued requests by the current learned rules."""
-        swept = request_queue.sweep(connection, self._spider)
-        self.parked += swept.parked - swept.released
+        self.parked += request_queue.sweep(connection, self._spider)
 
     def _park(self, connection: Connection, url_ids: Sequence[int]) -> int:
         """Park queued requests for URLs that a rule holds now; return how many."""
@@ -143,7 +141,7 @@ class RequestRecorder:
         sentence = None
         with self._store.transaction() as connection:
             number = self._admit(connection, now)
-            finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE)
+            finished = request_queue.done(connection, self._spider, self._worker, AT_ONCE, now)
             outcomes = self._outcomes(connection, finished)
             recorded = self._store.record_in(connection, outcomes, now, again=True)
             if self._learning is not None and outcomes:
@@ -174,7 +172,7 @@ class RequestRecorder:
         requests = list(finished)
         if not self.queues:  # Scrapy has the queue: requests are done when they are answered
             requests += [
-                DoneRequest(_NO_ID, None, observation.url, 0, 0, None, key)
+                DoneRequest(_NO_ID, observation.url, 0, 0, None, key)
                 for key, observation in self._observed.items()
             ]
         wanted = {request.key for request in requests if request.key is not None}

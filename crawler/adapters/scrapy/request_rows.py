@@ -9,7 +9,6 @@ from scrapy.utils.request import request_from_dict
 from canonry.crawler.adapters.scrapy.fingerprints import RequestKey
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
 from canonry.storage.requests.request_queue import NewRequest
-from canonry.storage.sql.tables.guest_tables import RequestState
 
 _PROTOCOL = 4  # as in scrapy.squeues
 _CHAIN = "canonry_redirects"  # in meta: the worker, and where its own redirects begin
@@ -73,7 +72,7 @@ def row_of(
 def claimed_row(session: RequestSession, request: Request, found: RequestKey) -> NewRequest:
     """Return the row with which to claim a request that is queued by Scrapy and not here."""
     row = row_of(session, request, found)
-    return row._replace(status=int(RequestState.DONE), is_start=0, owner=session.worker)
+    return session.done(row)._replace(is_start=0)
 
 
 def continues(session: RequestSession, request: Request, found: RequestKey) -> bool:

@@ -35,8 +35,7 @@ from canonry.storage.sql.engine import without_password
 from canonry.storage.sql.schema import urls
 from canonry.storage.sql.tables.guest_tables import RequestState
 
-_BEAT = 20.0  # seconds between two signs of life
-_SILENT = 120.0  # seconds without one, after which others take a worker's requests
+_BEAT = 20.0  # seconds between two extensions of a worker's leases
 _alive: set[str] = set()  # workers in this process
 
 
@@ -50,25 +49,17 @@ class WorkerLife:
         _alive.add(self.name)
 
     def beat(self, connection: Connection) -> None:
-        """Give a sign of life if one is due."""
+        """Extend the worker's leases from time to time."""
         now = time.time()
         if now - self._beat_at > _BEAT:
-            request_queue.beat(connection, self.name, now)
+            request_queue.extend(connection, self.name, now)
             self._beat_at = now
 
     def reclaim(self, connection: Connection) -> int:
         """Take over from workers that have ended; return how many requests were in flight."""
         self.beat(connection)
-        names = [name for name in request_queue.owners(connection) if name not in _alive]
-        silent = request_queue.silent(connection, names, time.time() - _SILENT)
-        dead = [name for name in names if name in silent or _is_over(name)]
-        request_queue.leave(connection, dead)
-        return request_queue.reclaim(connection, dead, self.name)
-
-    def leave(self, connection: Connection) -> None:
-        """Put the requests in flight back in the queue."""
-        request_queue.reclaim(connection, [self.name], self.name)
-        request_queue.leave(connection, [self.name])
+        names = request_queue.REQUESTS.holders(connection) - _alive
+        return request_queue.give_back(connection, [name for name in names if _is_over(name)])
 
     def end(self) -> None:
         """Let other workers of this process take over any requests that are left."""
@@ -181,7 +172,7 @@ class RequestSession:
         try:
             self.record_all()
             with self._briefly() as connection:
-                self._life.leave(connection)
+                request_queue.give_back(connection, [self.worker])
                 if reason == "finished" and not request_queue.size(connection, self.spider):
                     request_queue.end_crawl(connection, self.spider)
         finally:
@@ -294,7 +285,7 @@ class RequestSession:
         with self._briefly() as connection:
             request_queue.finish(connection, finished)
             self._life.beat(connection)
-            taken = request_queue.take(connection, self.spider, self.worker)
+            taken = request_queue.take(connection, self.spider, self.worker, time.time())
         if time.monotonic() - self._recorded_at > _RECORD:
             self.record()
         return taken
@@ -304,11 +295,15 @@ class RequestSession:
         with self._briefly() as connection:
             request_queue.finish(connection, request_ids)
 
+    def done(self, new: NewRequest) -> NewRequest:
+        """Return the row of a request that is finished, and that this worker will record."""
+        until = time.time() + request_queue.LEASE_SECONDS
+        return new._replace(status=int(RequestState.DONE), holder=self.worker, held_until=until)
+
     def put_done(self, new: NewRequest) -> None:
         """Store a finished request that the store has not seen before."""
         with self._briefly() as connection:
-            done = new._replace(status=int(RequestState.DONE), owner=self.worker)
-            request_queue.put(connection, done)
+            request_queue.put(connection, self.done(new))
         self._not_admitted += 1
 
     def find(self, request: Request, new: NewRequest) -> Duplicate | None:

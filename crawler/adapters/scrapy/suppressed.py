@@ -83,8 +83,7 @@ class DuplicateRules:
         """Look up why a request is a duplicate, and count it."""
         if key is None:
             return self._counted(Duplicate(SAME_REQUEST, request.url, is_suppressed=False))
-        first = request_queue.url_of(connection, key)
-        same_as = first[1] if first is not None else request.url
+        same_as = request_queue.url_of(connection, key) or request.url
         (page, fragment), (other, its) = self._split(request.url), self._split(same_as)
         merged = _Merged(merging_rules(self._canonicalizer, page, other).replace(" + ", "+"), its)
         self._remember(page, merged)

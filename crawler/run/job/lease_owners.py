@@ -12,8 +12,7 @@ import msgspec
 from sqlalchemy import Connection, select, update
 
 from canonry.storage.rows import leases
-from canonry.storage.sql.database_faults import explaining
-from canonry.storage.sql.engine import open_engine
+from canonry.storage.sql.database_faults import begun
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
 
@@ -74,17 +73,13 @@ def reclaim(store_url: str, delay: float) -> None:
     Raises:
         StoreError: when the store cannot be written.
     """
-    engine = open_engine(store_url)
-    try:
-        with explaining(engine), engine.begin() as connection:
-            reclaim_in(connection, delay)
-    finally:
-        engine.dispose()
+    with begun(store_url) as connection:
+        reclaim_in(connection, delay)
 
 
 def reclaim_in(connection: Connection, delay: float) -> None:
     """Reclaim hosts as `reclaim` does, inside the caller's transaction."""
-    dead = [name for name in leases.owners(connection) if is_dead(name)]
+    dead = [name for name in leases.HOSTS.holders(connection) if is_dead(name)]
     leases.reclaim(connection, dead, time.time(), delay)
 
 

@@ -230,7 +230,7 @@ class StoreSession:
         with self._store.leasing() as connection:
             due = leases.next_due(connection)
             is_due = due is not None and due <= now
-            owners = leases.owners(connection) if is_due else set()
+            owners = leases.HOSTS.holders(connection) if is_due else set()
             if owners - {self._worker}:
                 host_rows.want(connection, self._worker, now)
                 self._wants_hosts = True
@@ -270,7 +270,7 @@ class StoreSession:
         """Write the pace of our hosts and release them."""
         with self._store.transaction() as connection:
             leases.pace(connection, *pace, self._worker)
-            leases.release(connection, [self._worker])
+            leases.HOSTS.give_back(connection, [self._worker])
             host_rows.withdraw(connection, self._worker)
             address_rows.release(connection, [self._worker])
             self._count(connection)

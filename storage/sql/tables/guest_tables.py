@@ -15,7 +15,6 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     Table,
-    Text,
 )
 
 from canonry.storage.sql.tables.table_parts import (
@@ -23,6 +22,7 @@ from canonry.storage.sql.tables.table_parts import (
     SMALLEST,
     RowId,
     Words,
+    held_columns,
     metadata,
     partial_index,
 )
@@ -55,11 +55,10 @@ partial_index(Index("frontier_again", schedule.c.again_at), schedule.c.again_at.
 class RequestState(IntEnum):
     """Where a request stands; the value is what the table holds."""
 
-    READY = 0
-    LEASED = 1  # a worker has it: it is in flight
-    DONE = 2  # its response was processed; what came of it is not recorded yet
-    PARKED = 3  # a learned rule holds its URL
-    STARTED = 4  # a start request that is done; it is kept until the crawl is finished
+    QUEUED = 0  # in flight, if a worker holds it
+    DONE = 1  # its response was processed; what came of it is not recorded yet
+    PARKED = 2  # a learned rule holds its URL
+    STARTED = 3  # a start request that is done; it is kept until the crawl is finished
 
 
 requests = Table(
@@ -84,13 +83,14 @@ requests = Table(
         info=FOLLOWS,
     ),
     Column("body", LargeBinary, comment="the whole request, as the crawler writes it"),
-    Column("owner", Text, comment="the worker that has it"),
+    *held_columns(),
 )
 _queue = (requests.c.rank, requests.c.is_start, requests.c.place)
 Index("requests_queue", requests.c.spider, requests.c.status, *_queue)
 partial_index(Index("requests_by_url", requests.c.url_id), requests.c.url_id.is_not(None))
 _open = requests.c.url_id.is_(None) & requests.c.key.is_not(None) & requests.c.claim.is_not(None)
 partial_index(Index("requests_open", requests.c.id), _open)
+partial_index(Index("requests_held", requests.c.holder), requests.c.holder.is_not(None))
 
 fingerprints = Table(
     "fingerprints",
@@ -98,11 +98,4 @@ fingerprints = Table(
     Column(
         "value", LargeBinary, primary_key=True, comment="of a request that was asked or suppressed"
     ),
-)
-
-request_workers = Table(
-    "request_workers",
-    metadata,
-    Column("name", Text, primary_key=True, comment="as in requests.owner"),
-    Column("seen_at", Float, nullable=False, comment="last sign of life; seconds since 1970"),
 )

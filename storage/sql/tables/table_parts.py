@@ -6,8 +6,10 @@ column or a table says in its ``info`` what becomes of its rows then.
 
 from sqlalchemy import (
     BigInteger,
+    Column,
     ColumnElement,
     Connection,
+    Float,
     Index,
     Integer,
     MetaData,
@@ -15,6 +17,7 @@ from sqlalchemy import (
     TextClause,
     TypeDecorator,
     event,
+    text,
 )
 from sqlalchemy.engine import Dialect
 
@@ -44,6 +47,20 @@ class Words(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
         """Return the text that is stored."""
         return None if value is None else value.replace("\0", "%00")
+
+
+def held_columns() -> tuple[Column[str | None], Column[float]]:
+    """Return the columns of rows that may belong to a worker for a time."""
+    return (
+        Column("holder", Text, comment="the worker to which it belongs"),
+        Column(
+            "held_until",
+            Float,
+            nullable=False,
+            server_default=text("0"),
+            comment="nobody else gets it before; seconds since 1970",
+        ),
+    )
 
 
 def partial_index(index: Index, where: ColumnElement[bool] | TextClause) -> None:

@@ -291,7 +291,7 @@ def test_learns_from_canonical_links(frontier: Frontier) -> None:
 
 def test_a_limit_holds_what_is_beyond_it_and_a_larger_one_releases_it(frontier: Frontier) -> None:
     frontier.put(_A + "1")
-    frontier.own.set_limit("a.example", 3, frontier.now)
+    frontier.own.set_limit("a.example", 3)
     assert frontier.put(*(f"{_A}{n}" for n in (1, 2, 2, 3, 4, 5))) == [
         *(False, True, False, True, True, True)
     ]
@@ -299,14 +299,14 @@ def test_a_limit_holds_what_is_beyond_it_and_a_larger_one_releases_it(frontier: 
     assert frontier.states() == {"queued": 3, "held": 2}
     frontier.reopen()
     frontier.put(_A + "6")
-    frontier.own.set_limit("a.example", 5, frontier.now)
+    frontier.own.set_limit("a.example", 5)
     assert frontier.states() == {"queued": 5, "held": 1}
-    frontier.own.set_limit("a.example", 0, frontier.now)
+    frontier.own.set_limit("a.example", 0)
     assert frontier.states() == {"queued": 6}
     frontier.now += 2
     assert frontier.get() == [_A + "4", _A + "5", _A + "6"]
     with pytest.raises(UnknownQueueError):
-        frontier.own.set_limit("b.example", 5, frontier.now)
+        frontier.own.set_limit("b.example", 5)
 
 
 def test_deleted_urls_are_new_when_they_come_again(frontier: Frontier) -> None:
@@ -399,7 +399,6 @@ def test_what_people_release_is_handed_out_though_the_queue_waits(frontier: Fron
     assert frontier.get() == []
     with ShortSteps(frontier.store) as opened:
         assert releases.release(opened, releases.Refusal("failed", "engine: x")) == 1
-    frontier.now += 3_600
     assert frontier.get() == [_A + "2"]
 
 

@@ -99,7 +99,7 @@ def test_waits_that_no_crawl_makes_keep_nobody_waiting(
         database.execute("UPDATE hosts SET ready_at = ?", (then,))
         if leased:
             until = then + 60
-            database.execute("UPDATE hosts SET lease_owner = 'away:1:x', lease_until = ?", (until,))
+            database.execute("UPDATE hosts SET holder = 'away:1:x', held_until = ?", (until,))
         database.execute("UPDATE robots SET expires_at = ?", (then + DAY,))
         database.execute("UPDATE jobs SET started_at = started_at - 60, ended_at = NULL")
     site.crawl(tmp_path)

@@ -369,7 +369,7 @@ def test_a_store_that_a_crawl_uses_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"a crawl uses it \(elsewhere:1:x\); stop that first"):
         change_policy(url_of(tmp_path), preset("search"), print, lambda _done, _number: None)
     with store.transaction() as connection:
-        leases.release(connection, ["elsewhere:1:x"])
+        leases.HOSTS.give_back(connection, ["elsewhere:1:x"])
     store.close()
     assert change_to(tmp_path).merged == 1
 

@@ -14,6 +14,7 @@ from support.stores import admit_names, hold_a_name, open_store
 
 from canonry.storage import StoreError
 from canonry.storage.copying import copying, move
+from canonry.storage.facts import put_fact
 from canonry.storage.frontier import queues, scheduling
 from canonry.storage.learned import host_urls
 from canonry.storage.reading import report
@@ -24,7 +25,7 @@ from canonry.storage.sql.schema import metadata
 Place = Callable[[str], str]
 KINDS = ["sqlite", "postgresql", databases.OLDEST]
 UPGRADE = ("upgrade", "--store", "crawl.db", "--policy", "search")
-_LEASES = {"lease_owner", "lease_until"}
+_LEASES = {"holder", "held_until"}
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_frontier_moves_with_what_engines_have_set(
         scheduling.put_metadata(connection, {1: b"kept", 2: b""})
         scheduling.put_again(connection, {2: 1_900_000_000})
         queues.block(connection, "h.example", 1_900_000_000.0, 0.0, 1.0)
-        queues.put_default_delay(connection, 7.0)
+        put_fact(connection, "frontier delay", "7.0")
         assert host_urls.has_index(connection)
     store.close()
     source, target = databases.url_of(tmp_path), place(kind)

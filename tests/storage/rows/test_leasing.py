@@ -51,7 +51,7 @@ def test_concurrent_leases_and_writes_never_block_each_other(tmp_path: Path) -> 
                     for host in got:
                         del held[host]
                 with store.transaction() as connection:
-                    rows.release(connection, [owner])
+                    rows.HOSTS.give_back(connection, [owner])
         except Exception as error:  # noqa: BLE001 - the test reports it
             faults.append(error)
 
@@ -201,7 +201,7 @@ def test_an_answer_304_counts_if_the_store_still_has_the_page_that_was_asked_abo
 def test_hosts_that_wait_leave_room_for_those_that_are_ready(tmp_path: Path) -> None:
     """`lease` of these tests leases ten hosts at most."""
     store = open_store(tmp_path)
-    waiting = admit(store, [f"http://w{n}.example/" for n in range(30)])
+    waiting = admit(store, [f"http://w{n}.example/" for n in range(64)])
     retried = [visited(one.url_id, State.QUEUED, "dns", retry_at=100.0) for one in waiting]
     store.record(retried, 1.0)
     [ready] = admit(store, ["http://a.example/"])
@@ -245,6 +245,6 @@ def test_a_domain_with_many_hosts_does_not_come_before_others(tmp_path: Path) ->
         found = lease_names(connection, "one", limit=40)
         assert "late.example" in found
         assert len(found) == 40
-        rows.release(connection, ["one"])
+        rows.HOSTS.give_back(connection, ["one"])
         assert len(lease_names(connection, "one")) == 91
     store.close()

@@ -28,7 +28,7 @@ BROKEN = Prepared(text("SELECT nothing FROM nowhere"))
 ROW = dict.fromkeys(NAMES) | {
     "spider": "a\0b", "status": 0, "rank": -5, "place": 1 << 60, "is_start": 0,
     "fingerprint": b"\0\xff", "claim": b"\0\xff", "url": "http://a.example/%s?é", "depth": 1,
-    "hops": 0, "body": b"body\0",
+    "hops": 0, "body": b"body\0", "held_until": 0.0,
 }  # fmt: skip
 
 
@@ -88,9 +88,9 @@ def test_what_a_statement_gives_itself_stays_as_it_is(tmp_path: Path) -> None:
     put = (
         insert(requests)
         .inline()
-        .values({name: bindparam(name) for name in NAMES} | {"spider": "%s'\0", "owner": None})
+        .values({name: bindparam(name) for name in NAMES} | {"spider": "%s'\0", "holder": None})
     )
-    named = Prepared(select(*map(literal, texts), it.spider, it.owner).where(it.rank == -5))
+    named = Prepared(select(*map(literal, texts), it.spider, it.holder).where(it.rank == -5))
     store = open_store(tmp_path)
     with store.transaction() as connection:
         Prepared(put).run(connection, ROW)

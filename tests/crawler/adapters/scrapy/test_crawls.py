@@ -63,8 +63,8 @@ def in_flight(store: str) -> Counter[str]:
     """Return the targets, with their hosts, that spiders have taken and not processed."""
     try:
         with report.reading(store) as connection:
-            taken = requests.c.status == RequestState.LEASED
-            found = connection.scalars(select(requests.c.url).where(taken)).all()
+            taken = requests.c.status == RequestState.QUEUED, requests.c.holder.is_not(None)
+            found = connection.scalars(select(requests.c.url).where(*taken)).all()
     except StoreError:  # the first run was killed before it made one
         return Counter()
     parts = [urlsplit(url) for url in found]

@@ -49,7 +49,7 @@ def test_two_that_want_hosts_get_a_third_each(tmp_path: Path) -> None:
         other.refresh(NOW + 2)
         assert len(hosts_of(one)) == len(hosts_of(other)) == 2
         with one.store.leasing() as connection:
-            assert leases.owners(connection) == {"here:7:one", "other", "third"}
+            assert leases.HOSTS.holders(connection) == {"here:7:one", "other", "third"}
             assert host_rows.wanting(connection, "here:7:one", NOW + 2) == []
 
 
@@ -140,4 +140,4 @@ def test_only_what_is_leased_is_handed_over(tmp_path: Path) -> None:
                 connection, "here:7:one", "third", ["a.example", "b.example"], {}, {}, later + 60
             )
             assert gone == {"a.example", "b.example"}
-            assert leases.owners(connection) == {"other"}
+            assert leases.HOSTS.holders(connection) == {"other"}
