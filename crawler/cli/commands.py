@@ -29,7 +29,10 @@ COMMANDS = {
     "crawl": Listed(
         "crawl.crawl_command", "Crawl from the seed URLs, and report which links were merged"
     ),
-    "dedup": Listed("dedup.dedup_command", "Print the first line of each distinct resource"),
+    "dedup": Listed(
+        "dedup.dedup_command",
+        "Print the first line of each distinct resource, or with --prefer the best one",
+    ),
     "demo": Listed(
         "crawl.demo_command", "Crawl a generated site, and compare the result with the truth"
     ),
