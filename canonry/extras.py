@@ -24,7 +24,6 @@ PACKAGES = {
     "pandas": ("pyarrow", "pandas"),
     "polars": ("pyarrow", "polars"),
     "postgresql": ("psycopg",),
-    "publish": ("pyfusefilter",),
     "s3": ("fsspec", "s3fs"),
     "sail": ("pyarrow", "pandas", "grpc", "pyspark", "pysail"),
     "scrapy": ("scrapy",),

@@ -6,6 +6,7 @@ docs/reference/formats.md.
 """
 
 import hashlib
+import math
 import struct
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -18,12 +19,12 @@ import numpy.typing as npt
 from canonry.crawler.compression import gz, write_all
 from canonry.crawler.key_files.sorted_keys import KEYS_IN_PAGE, PAGE, Halves, Keys, joined
 from canonry.crawler.locations import Ranges
-from canonry.extras import require
 
 SHARD = 1024  # pages
 _HEAD = struct.Struct("<QII")  # of a shard: seed, segment length, length of all first segments
 _ROW = np.dtype([("size", "<u4"), ("sum", "<u4")])  # of the index: of each shard
 _HELD = 1 << 28  # bytes of shards in memory
+_TRIES = 100  # seeds; nine of ten are good
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -119,23 +120,40 @@ def mixed(keys: Keys) -> Halves:
 
 def _contains(shard: _Shard, halves: Halves) -> npt.NDArray[np.bool_]:
     """Return for each of some keys whether a shard may have it: its three prints say."""
-    u = np.uint64
-    made = halves + u(shard.seed)
-    made ^= made >> u(33)
-    made *= u(0xFF51AFD7ED558CCD)
-    made ^= made >> u(33)
-    made *= u(0xC4CEB9FE1A85EC53)
-    made ^= made >> u(33)
-    wanted = (made ^ (made >> u(32))).astype(np.uint8)
-    low, high, first = made & u(0xFFFFFFFF), made >> u(32), u(shard.first)
-    one = (high * first + ((low * first) >> u(32))) >> u(32)
-    mask = u(shard.segment - 1)
-    two = (one + u(shard.segment)) ^ ((made >> u(18)) & mask)
-    three = (one + u(2 * shard.segment)) ^ (made & mask)
-    found: npt.NDArray[np.bool_] = (
-        wanted ^ shard.prints[one] ^ shard.prints[two] ^ shard.prints[three]
-    ) == 0
+    hashed = _hashed(halves, shard.seed)
+    one, two, three = (shard.prints[at] for at in _slots(hashed, shard.segment, shard.first))
+    found: npt.NDArray[np.bool_] = (_print_of(hashed) ^ one ^ two ^ three) == 0
     return found
+
+
+def _hashed(halves: Halves, seed: int) -> Halves:
+    """Return a hash of each key under a seed (MurmurHash3's last step)."""
+    made = halves + np.uint64(seed)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        made ^= made >> np.uint64(33)
+        made *= np.uint64(factor)
+    return made ^ (made >> np.uint64(33))
+
+
+def _print_of(hashed: Halves) -> npt.NDArray[np.uint8]:
+    """Return the fingerprint of each key."""
+    return (hashed ^ (hashed >> np.uint64(32))).astype(np.uint8)
+
+
+def _slots(hashed: Halves, segment: int, first: int) -> tuple[Halves, Halves, Halves]:
+    """Return the slots of each key, in three segments one after the other.
+
+    Args:
+        hashed: the hash of each key.
+        segment: slots in a segment, a power of two.
+        first: slots in all segments that may be the first of a key.
+    """
+    u = np.uint64
+    low, high = hashed & u(0xFFFFFFFF), hashed >> u(32)
+    one = (high * u(first) + ((low * u(first)) >> u(32))) >> u(32)
+    mask = u(segment - 1)
+    two = (one + u(segment)) ^ ((hashed >> u(18)) & mask)
+    return one, two, (one + u(2 * segment)) ^ (hashed & mask)
 
 
 def write(file: IO[bytes], chunks: Iterable[Keys]) -> FilterIndex:
@@ -144,9 +162,6 @@ def write(file: IO[bytes], chunks: Iterable[Keys]) -> FilterIndex:
     Args:
         file: open for writing.
         chunks: all keys, sorted.
-
-    Raises:
-        MissingExtraError: without pyfusefilter.
     """
     rows, at = [], 0
     for keys in _shards_of(chunks):
@@ -160,25 +175,65 @@ def write(file: IO[bytes], chunks: Iterable[Keys]) -> FilterIndex:
 
 
 def _made(keys: Keys) -> bytes:
-    """Return a shard.
+    """Return a shard: the first filter that is found for its keys (Graf and Lemire, algorithm 1).
 
     Raises:
         ValueError: none was found, which does not happen with different keys.
     """
-    require("publish", "keys publish")
-    from pyfusefilter.pyfusefilter import ffi, lib  # noqa: PLC0415 - optional
-
     halves = np.unique(mixed(keys))
-    made = ffi.new("binary_fuse8_t *")
-    if not lib.binary_fuse8_allocate(len(halves), made):
-        raise MemoryError("no memory for a filter")
-    try:
-        if not lib.binary_fuse8_populate(ffi.from_buffer("uint64_t[]", halves), len(halves), made):
-            raise ValueError("no filter was found for these keys")
-        head = _HEAD.pack(made.Seed, made.SegmentLength, made.SegmentCountLength)
-        return head + bytes(ffi.buffer(made.Fingerprints, made.ArrayLength))
-    finally:
-        lib.binary_fuse8_free(made)
+    segment, count = _layout(len(halves))
+    for seed in range(1, _TRIES):
+        hashed = _hashed(halves, seed)
+        slots = np.stack(_slots(hashed, segment, segment * count))
+        prints = _prints(slots, _print_of(hashed), (count + 2) * segment)
+        if prints is not None:
+            return _HEAD.pack(seed, segment, segment * count) + prints.tobytes()
+    raise ValueError("no filter was found for these keys")
+
+
+def _layout(number: int) -> tuple[int, int]:
+    """Return the length of a segment for some keys, and how many segments are a key's first."""
+    size = max(number, 2)
+    segment = 1 << min(int(math.log(size) / math.log(3.33) + 2.25), 18)
+    capacity = round(size * max(1.125, 0.875 + 0.25 * math.log(1e6) / math.log(size)))
+    return segment, max(-(-capacity // segment) - 2, 1)
+
+
+def _prints(
+    slots: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint8], length: int
+) -> npt.NDArray[np.uint8] | None:
+    """Return fingerprints of which each key's three give its own; None if none were found.
+
+    Keys are taken away that have a slot for themselves, round after round. Then each sets its slot,
+    the last one first: nothing that is set later is another key's.
+
+    Args:
+        slots: three rows, with the slots of each key.
+        wanted: the fingerprint of each key.
+        length: number of slots.
+    """
+    keys = np.arange(slots.shape[1], dtype=np.int64)
+    counts = np.bincount(slots.ravel().astype(np.int64), minlength=length)
+    sums = np.zeros(length, np.int64)  # of the keys of a slot, by exclusive or
+    for row in slots:
+        np.bitwise_xor.at(sums, row, keys)
+    rounds: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    alone = np.flatnonzero(counts == 1)
+    while len(alone):
+        taken, first = np.unique(sums[alone], return_index=True)
+        rounds.append((taken, alone[first]))
+        touched = slots[:, taken].ravel().astype(np.int64)
+        np.subtract.at(counts, touched, 1)
+        np.bitwise_xor.at(sums, touched, np.tile(taken, 3))
+        touched = np.unique(touched)
+        alone = touched[counts[touched] == 1]
+    if sum(len(taken) for taken, _own in rounds) < slots.shape[1]:
+        return None
+    prints = np.zeros(length, np.uint8)
+    for taken, own in reversed(rounds):
+        one, two, three = prints[slots[:, taken]]
+        prints[own] = wanted[taken] ^ one ^ two ^ three  # its own is zero until now
+    return prints
 
 
 def _sum_of(data: bytes) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from canonry.crawler.compression import naming_file
 from canonry.crawler.files import output
 from canonry.crawler.key_files import key_filter, key_writer
-from canonry.crawler.key_files.key_file import KeyFile, KeyFileError
+from canonry.crawler.key_files.key_file import KeyFile, KeyFileError, opened_keys
 from canonry.crawler.key_files.key_filter import FilterIndex, FuseFilter
 from canonry.crawler.key_files.sorted_keys import Keys
 from canonry.crawler.locations import is_remote, ranges_of
@@ -51,7 +51,6 @@ def publish(source: KeyFile, chunks: Iterator[Keys], folder: str) -> Publication
 
     Raises:
         OSError: it cannot be written.
-        MissingExtraError: without pyfusefilter.
     """
     if not is_remote(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -104,6 +103,18 @@ def opened_publication(name: str) -> Iterator[KeyFile]:
         file = KeyFile(keys, FuseFilter(filtered, found.index))
         if file.state.id != found.state:
             raise KeyFileError(f"{name}: {found.file} is not the file that {LATEST} names")
+        yield file
+
+
+@contextmanager
+def opened_at(name: str) -> Iterator[KeyFile]:
+    """Open a file of keys, or published ones.
+
+    Raises:
+        KeyFileError: there are none, or they are damaged.
+        OSError: they cannot be read.
+    """
+    with opened_publication(name) if is_published(name) else opened_keys(name) as file:
         yield file
 
 

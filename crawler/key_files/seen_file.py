@@ -13,7 +13,7 @@ from canonry.canon import Policy, RuleSet, columns
 from canonry.canon.policies import preset, released, versioned_name
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
-from canonry.crawler.key_files.published_keys import is_published, opened_publication
+from canonry.crawler.key_files.published_keys import is_published, opened_at, opened_publication
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys, merged
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy
 from canonry.crawler.settings import SettingsError
@@ -208,7 +208,7 @@ def policy_of_keys(path: str, policy: str | None) -> Policy:
     """
     if not is_published(path) and not Path(path).exists():
         return find_policy(policy or DEFAULT_POLICY)
-    with opened_publication(path) if is_published(path) else opened_keys(path) as file:
+    with opened_at(path) as file:
         made = file.header.policy
         name, _, version = made.partition("/")
         is_preset = name in released() and version in map(str, released()[name])

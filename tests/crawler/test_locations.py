@@ -288,7 +288,6 @@ def test_what_cannot_be_done_is_wrong_usage(tmp_path: Path, words: list[str], sa
 
 
 def test_keys_are_published_to_s3_and_looked_up_there(tmp_path: Path, bucket: Storage) -> None:
-    pytest.importorskip("pyfusefilter")
     run_command("dedup", "-", "--seen", "s.keys", folder=tmp_path, data=lines(60_000, 1))
     done = run_command("keys", "publish", "s.keys", "-o", "s3://bucket/seen", folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -23,6 +23,7 @@ from canonry.crawler.files.output import check_distinct
 from canonry.crawler.key_files import published_keys
 from canonry.crawler.key_files.key_file import KeyFile, opened_keys
 from canonry.crawler.key_files.key_writer import write_file
+from canonry.crawler.key_files.published_keys import opened_at
 from canonry.crawler.key_files.seen_file import check_header, policy_of_keys
 from canonry.crawler.key_files.sorted_keys import KEY_BYTES, Keys, aligned, among, merged
 from canonry.crawler.markup import named
@@ -48,7 +49,7 @@ def keys() -> None:
 @with_exit_code
 def info(file: str, *, check: bool, as_json: bool) -> int:
     """Show how many keys a file has, and the policy that made them."""
-    with opened_keys(file) as key_file:
+    with opened_at(file) as key_file:
         if check:
             key_file.check_states()
             with _progress([key_file], "check") as read:
@@ -220,7 +221,7 @@ def from_store(store: str, out: str, *, as_json: bool) -> int:
 
 def _opened(files: Sequence[str], stack: ExitStack) -> list[KeyFile]:
     """Open files of keys, which have to be of one policy."""
-    opened = [stack.enter_context(opened_keys(file)) for file in files]
+    opened = [stack.enter_context(opened_at(file)) for file in files]
     for one in opened:
         check_header(one, opened[0].header)
     return opened

@@ -16,7 +16,6 @@ from support.sites import run_command
 
 import canonry.seen
 from canonry.canon.policies import preset
-from canonry.crawler.compression import gz
 from canonry.crawler.key_files import key_filter, published_keys
 from canonry.crawler.key_files.key_file import KeyFileError, opened_keys
 from canonry.crawler.key_files.key_filter import FilterError
@@ -25,7 +24,6 @@ from canonry.crawler.key_files.seen_file import extending
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 from canonry.crawler.settings import SettingsError
 
-pytest.importorskip("pyfusefilter")
 WEB = preset("web")
 
 
@@ -170,6 +168,15 @@ def test_a_column_of_a_frame_is_looked_up(tmp_path: Path, kind: Callable[..., ob
         canonry.seen.is_seen(urls, str(tmp_path / "pub"), policy="search")
 
 
+def test_its_commands_read_published_keys(tmp_path: Path, url: str) -> None:
+    published(tmp_path)
+    for place in ("pub", url):
+        done = run_command("keys", "info", place, "--check", folder=tmp_path)
+        assert done.stdout.startswith(b"100,000 keys of policy web@1, in 1 part, and every"), done
+        done = run_command("keys", "merge", place, "s.keys", "-o", "m.keys", folder=tmp_path)
+        assert done.stdout == b"100,000 keys, of 200,000\n"
+
+
 def test_a_few_look_ups_read_little(tmp_path: Path, url: str) -> None:
     published(tmp_path)
     with opened_publication(url) as file:
@@ -222,26 +229,3 @@ def test_shards_leave_memory_when_there_are_many(
     with opened_publication(str(tmp_path / "pub")) as file:
         assert file.among(asked(keys)).all()
         assert not file.among(asked(some_keys(8, 5000))).any()
-
-
-def test_a_shard_is_a_filter_as_others_make_it(tmp_path: Path) -> None:
-    """The library that makes it gives the same answers: the format is not ours alone."""
-    from pyfusefilter.pyfusefilter import ffi, lib  # noqa: PLC0415
-
-    keys = asked(sorted(some_keys(10, 1000)))
-    with (tmp_path / "f").open("wb") as file:
-        index = key_filter.write(file, [keys])
-    data = (tmp_path / "f").read_bytes()[: index.at]
-    assert gz.crc32(data) == int.from_bytes((tmp_path / "f").read_bytes()[-4:], "little")
-    theirs = ffi.new("binary_fuse8_t *")
-    head = key_filter._HEAD  # noqa: SLF001 - the format
-    theirs.Seed, theirs.SegmentLength, theirs.SegmentCountLength = head.unpack_from(data)
-    theirs.SegmentLengthMask = theirs.SegmentLength - 1
-    prints = ffi.from_buffer("uint8_t[]", data[head.size :])
-    theirs.Fingerprints = prints
-    wanted = asked(sorted([*some_keys(10, 50), *some_keys(11, 5000)]))
-    with (tmp_path / "f").open("rb"), published_keys.ranges_of(str(tmp_path / "f")) as ranges:
-        zeros = np.zeros(len(wanted), np.int64)
-        mine = key_filter.FuseFilter(ranges, index).may_have(wanted, zeros, zeros)
-    expected = [bool(lib.binary_fuse8_contain(int(n), theirs)) for n in key_filter.mixed(wanted)]
-    assert mine.tolist() == expected
