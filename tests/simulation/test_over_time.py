@@ -52,6 +52,20 @@ def test_of_two_rules_that_a_pair_refutes_the_true_one_goes_on(tmp_path: Path) -
     assert max(found[1:]) <= 5 * _PAGES, "three names of a page, and some tests"
 
 
+def test_a_rule_ends_in_the_night_in_which_all_names_change(tmp_path: Path) -> None:
+    ref = Parameter("ref", ("a", "b", "c"), ALWAYS, selects=Span(2, 10_000))
+    lang = Parameter("lang", ("en", "de"), Span(2, 10_000), NEVER)
+    site = quiet_site(_PAGES, parameters=[lang, ref], styles=[(0, "item"), (2, "docs")])
+    _requests(site, 4, tmp_path)
+
+
+def test_sessions_that_begin_are_no_pages_where_text_changes_by_itself(tmp_path: Path) -> None:
+    ref = Parameter("ref", ("a", "b", "c"), ALWAYS, NEVER)
+    sid = Parameter("sid", (), Span(2, 10_000), NEVER)
+    found = _requests(quiet_site(_PAGES, parameters=[ref, sid], tokens=True), 3, tmp_path)
+    assert max(found[1:]) <= 6 * _PAGES
+
+
 def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
     site = quiet_site(_PAGES, accidents=[("log-in", Span(2, 2))], secure=2)
     _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))
