@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from canonry.storage.facts import fact, put_fact
 from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.records import Outcome, Page, RecordedOutcome
+from canonry.storage.records import WALL, Outcome, Page, RecordedOutcome
 from canonry.storage.recrawls.revisit_rows import host_ids_of
 from canonry.storage.rows import pages
 from canonry.storage.rows.redirect_chains import chains
@@ -279,7 +279,11 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     rows = connection.execute(_LOST).all()
     moved = [url_id for _, url_id, state, *_ in rows if state == State.REDIRECTED]
     ends = {chain.first.url_id: chain.last for chain in chains(connection, moved)}
-    unasked = {url_id for url_id, end in ends.items() if end.state in _UNASKED}
+    unasked = {
+        url_id
+        for url_id, end in ends.items()
+        if end.state in _UNASKED or (end.state, end.reason) == _EXCLUDED
+    }
     give_back(connection, list(unasked))
     for host_id, url_id, _state, settled, absent in rows:
         if url_id not in unasked and (not settled or absent >= since - _NIGHT):
@@ -300,12 +304,17 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 
-# What has changed on hosts that a wall has blocked until the next run: another worker met it first.
-_BEHIND_WALLS = """
+# What has changed on hosts that a wall has blocked until the next run, or to the page that shows
+# what a wall is: another worker met it first.
+_BEHIND_WALLS = f"""
 SELECT url_id FROM absences JOIN hosts ON hosts.id = host_id
-WHERE blocked = 2 AND settled = 0 AND page IS NOT NULL
-"""
-_UNASKED = {State.QUEUED, State.FAILED}
+LEFT JOIN pages USING (url_id)
+WHERE settled = 0 AND page IS NOT NULL AND (blocked = 2 OR digest IN (
+    SELECT digest FROM pages JOIN url_rows ON url_rows.id = url_id
+    WHERE state = {State.FETCHED:d} AND reason = '{WALL}'
+))
+"""  # noqa: S608 - our own names
+_UNASKED, _EXCLUDED = {State.QUEUED, State.FAILED}, (State.HELD, "robots")
 # URLs without their last good page.
 _LOST = text(f"""
 SELECT absences.host_id, absences.url_id, url_rows.state, settled, since FROM absences

@@ -164,6 +164,32 @@ def test_a_wall_gives_back_what_was_known(store: Store) -> None:
         assert report.status(connection)["not_again"] == {"outage": 3}
 
 
+def test_a_wall_that_a_killed_process_met_first_gives_back_too(store: Store) -> None:
+    now, wall = 2 * DAY, page("something went wrong")
+    with store.transaction() as connection:
+        requeueing.requeue(connection, now)
+    admit(store, ["http://a.example/new"])
+    record(store, [outcome_of(n, wall) for n in (1, 2, 10)], now)
+    with store.transaction() as connection:
+        walled.keep(connection, 10)
+        recrawl_report.close(connection, now - 10)
+    assert titles(store) == ALL | {10: "something went wrong"}
+
+
+@pytest.mark.parametrize("end", [(State.HELD, "robots"), (State.FAILED, "timeout")])
+def test_pages_that_lead_to_what_was_not_asked_are_kept(
+    store: Store, end: tuple[State, str]
+) -> None:
+    now = 2 * DAY
+    with store.transaction() as connection:
+        requeueing.requeue(connection, now)
+    record(store, [outcome_of(n, f"https://a.example/{n}") for n in ON_A], now)
+    record(store, [visited(n, *end) for n in queued_in(store) if n not in EVERY], now)
+    with store.transaction() as connection:
+        assert [one.host for one in recrawl_report.close(connection, now - 10)] == ["a.example"]
+    assert titles(store) == ALL
+
+
 def test_what_is_gone_is_asked_ever_more_rarely(store: Store) -> None:
     dead: Answers = {2: GONE, 3: URLS[0], 4: page("forbidden", 403)}
     asked = {2: list[int](), 3: list[int](), 4: list[int]()}
