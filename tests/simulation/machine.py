@@ -30,12 +30,14 @@ from aiohttp import web
 from sqlalchemy import Engine, event
 
 from canonry.crawler.run.job import lease_owners
+from canonry.crawler.run.queue import scheduler
 
 _T = TypeVar("_T")
 _Answer = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
 
 _process: ContextVar[int] = ContextVar("process", default=0)
 _CLIENT, _BACKLOG = "203.0.113.9", 1 << 16
+_LOOKS = 5.0  # seconds between two looks of a process that waits
 
 
 class KilledError(BaseException):
@@ -207,6 +209,8 @@ class Machine(asyncio.SelectorEventLoop):
             patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=self.random.getrandbits(128)))
             patch.setattr(random, "random", self.random.random)
             patch.setattr(lease_owners, "os", _System(self))
+            # A process that waits looks into the store: twice a second costs most of the time.
+            patch.setattr(scheduler, "_LONGEST_PAUSE", _LOOKS)
             event.listen(Engine, "connect", self._connected)
             event.listen(Engine, "begin", self._begin)
             try:

@@ -17,7 +17,7 @@ from support.made_pages import WORDS
 
 _LENGTH = 90  # words of a page's own text
 _CALENDAR = 100_000  # numbers of its pages begin here
-_DAYS = 300  # of a calendar
+_DAYS = 100  # of a calendar
 
 Accident: TypeAlias = Literal[
     "down",  # no connection
