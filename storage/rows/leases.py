@@ -189,17 +189,15 @@ def renew(connection: Connection, owner: str, names: Collection[str], until: flo
         The hosts that are not the worker's any more: its leases had expired, as when its process
         was stopped for long, and another worker took them.
     """
-    _extend(connection, owner, free_host_ids(connection, names, owner).values(), until)
-    return not_of(connection, owner, names)
+    ours = free_host_ids(connection, names, owner)
+    _extend(connection, owner, ours.values(), until)
+    return not_of(connection, owner, set(names).difference(ours))
 
 
 def not_of(connection: Connection, owner: str, names: Collection[str]) -> set[str]:
     """Return those of some hosts that are not leased to a worker."""
-    found: set[str] = set()
-    others = or_(hosts.c.lease_owner.is_(None), hosts.c.lease_owner != owner)
-    for part in chunks(list(names)):
-        found.update(connection.scalars(select(hosts.c.name).where(hosts.c.name.in_(part), others)))
-    return found
+    question = "SELECT name, lease_owner FROM hosts WHERE name"
+    return {name for name, other in rows_of(connection, question, list(names)) if other != owner}
 
 
 def _extend(connection: Connection, owner: str, host_ids: Collection[int], until: float) -> None:
