@@ -113,6 +113,12 @@ def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:
     assert _requests(site, 7, tmp_path)[3:] == [all_of_them, all_of_them, living, living]
 
 
+@pytest.mark.parametrize("nights", [Span(2, 10_000), Span(0, 1), Span(2, 3)])
+def test_pages_that_become_one_and_one_that_becomes_two(tmp_path: Path, nights: Span) -> None:
+    site = quiet_site(_PAGES, merged={n: (nights, n + 1) for n in range(1, _PAGES, 8)})
+    _requests(site, 5, tmp_path)
+
+
 def test_names_that_redirect_for_good_are_asked_ever_more_rarely(tmp_path: Path) -> None:
     site = quiet_site(_PAGES, styles=[(0, "item"), (3, "docs")])
     found = _requests(site, 9, tmp_path)

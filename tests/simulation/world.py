@@ -85,6 +85,7 @@ class Site:
         seed: of its texts.
         pages: when each page lives, by its number.
         edits: nights from which a page has another text, by its number.
+        merged: when a page is a part of another one, to which it redirects then, by its number.
         styles: from which night items have which directory; earlier names redirect for `kept`.
         slashes: from which night the names of items end with a slash; the others redirect.
         secure: from which night it is on https; http redirects then.
@@ -99,6 +100,7 @@ class Site:
     seed: str
     pages: dict[int, Span] = field(default_factory=dict)
     edits: dict[int, list[int]] = field(default_factory=dict)
+    merged: dict[int, tuple[Span, int]] = field(default_factory=dict)
     styles: list[tuple[int, str]] = field(default_factory=lambda: [(0, "item")])
     kept: int = 30
     slashes: list[tuple[int, bool]] = field(default_factory=lambda: [(0, False)])
@@ -120,8 +122,13 @@ class Site:
         for one in self.parameters:
             if night in one.selects and night in one.nights:
                 variants.add(one.values[-1])
-        numbers = [number for number, span in self.pages.items() if night in span]
+        numbers = self._numbers()
         return {Resource(0)} | {Resource(n, variant) for n in numbers for variant in variants}
+
+    def _numbers(self) -> list[int]:
+        """Return the numbers of the pages that live tonight, and are none of another's parts."""
+        parts = {number for number, (nights, _) in self.merged.items() if self.night in nights}
+        return [n for n, span in self.pages.items() if self.night in span and n not in parts]
 
     def select(self, url: str) -> Resource | Moved | None:
         """Return what a URL selects tonight, were there no accidents; None: nothing."""
@@ -141,7 +148,8 @@ class Site:
         number = int(names[1])
         if self.night not in self.pages.get(number, NEVER):
             return None
-        now = self._path(number)
+        nights, whole = self.merged.get(number, (NEVER, number))
+        now = self._path(whole if self.night in nights else number)
         if names[0] != styles[-1][1] and styles[-1][0] + self.kept <= self.night:
             return None
         if parts.path != now:
@@ -191,7 +199,7 @@ class Site:
 
     def links(self, here: int) -> Iterator[str]:
         """Yield the links on a page: the home page has all, an item a few others."""
-        numbers = [number for number, span in self.pages.items() if self.night in span]
+        numbers = self._numbers()
         chosen = random.Random(f"{self.seed}/{here}/links")
         if here:
             numbers = chosen.sample(numbers, min(3, len(numbers)))
@@ -206,6 +214,15 @@ class Site:
                 yield self._path(number) + (f"?{urlencode(name)}" if name else "")
 
     def _text(self, resource: Resource) -> str:
+        """Return a page's own text, and that of its parts."""
+        parts = [
+            n
+            for n, (nights, to) in self.merged.items()
+            if (resource.number, True) == (to, self.night in nights)
+        ]
+        return " ".join(self._words(resource._replace(number=n)) for n in (resource.number, *parts))
+
+    def _words(self, resource: Resource) -> str:
         edition = sum(start <= self.night for start in self.edits.get(resource.number, []))
         chosen = random.Random(f"{self.seed}/{resource.number}/{resource.variant}/{edition}")
         words = chosen.choices(WORDS, k=_LENGTH)
@@ -262,7 +279,7 @@ class Site:
 
     def _page(self, found: Resource, chance: random.Random) -> web.Response:
         if self.has("swapped") and found.number:
-            numbers = sorted(n for n, span in self.pages.items() if self.night in span)
+            numbers = sorted(self._numbers())
             after = numbers[(numbers.index(found.number) + 1) % len(numbers)]
             found = found._replace(number=after)
         words = self._text(found)
