@@ -95,8 +95,10 @@ def test_one_bad_night_costs_one_night(tmp_path: Path) -> None:
     assert found[3] <= found[1] + len(sites)
 
 
-def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path) -> None:
-    _requests(quiet_site(_PAGES, accidents=[("consent", Span(2, 5))]), 6, tmp_path)
+@pytest.mark.parametrize("wall", ["consent", "parked"])
+def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path, wall: Accident) -> None:
+    found = _requests(quiet_site(_PAGES, accidents=[(wall, Span(2, 5))]), 6, tmp_path)
+    assert max(found[1:5]) <= 2 * _PAGES
 
 
 @pytest.mark.parametrize("limit", [{"traps": {"max_per_host": 38}}, {"crawl": {"max_pages": 38}}])

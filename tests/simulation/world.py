@@ -29,6 +29,7 @@ Accident: TypeAlias = Literal[
     "to home",  # 302 to the home page, for all others
     "error page",  # 200, one page of an error, for all items
     "consent",  # 200, one page that asks for consent, for the whole host
+    "parked",  # 200 for all, one page of links to names that are new each time
     "log-in",  # 302 to a page with a form, for all items
     "swapped",  # an item has the text of another one
     "canonical home",  # all pages name the home page as canonical
@@ -242,6 +243,9 @@ class Site:
             await asyncio.sleep(chance.uniform(2, 20))
         if self.has("consent"):
             return self._instead("Your privacy", "We and our partners need your consent " * 9)
+        if self.has("parked"):
+            links = "".join(f'<a href="/for/{chance.getrandbits(40):x}">cheap</a> ' for _ in "123")
+            return self._instead("This domain is for sale", f"Related searches {links}" * 3)
         found = self.select(url)
         if self.has("to home") and path != "/":
             found = Moved(f"{url.split('://', maxsplit=1)[0]}://{self.host}/", 302)
