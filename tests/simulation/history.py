@@ -57,6 +57,10 @@ def site_of(seed: str, nights: int, pages: int) -> Site:
         first = begins()
         site.calendar = Span(first, first + 6)
     site.tokens = chance.random() < 0.3
+    if chance.random() < 0.15:
+        site.mirror = Span(
+            0 if chance.random() < 0.5 else begins(), nights + chance.randrange(-2, 3)
+        )
     for number in range(1, pages, 8) if chance.random() < 0.2 else ():
         since = 0 if chance.random() < 0.5 else begins()  # else they are split then
         site.merged[number] = Span(since, begins() - 1 if not since else _EVER), number + 1

@@ -121,6 +121,10 @@ def test_pages_that_become_one_and_one_that_becomes_two(tmp_path: Path, nights: 
     _requests(site, 5, tmp_path)
 
 
+def test_a_mirror_that_parts_is_believed_the_same_night(tmp_path: Path) -> None:
+    _requests(quiet_site(_PAGES, mirror=Span(0, 2)), 4, tmp_path)
+
+
 def test_names_that_redirect_for_good_are_asked_ever_more_rarely(tmp_path: Path) -> None:
     site = quiet_site(_PAGES, styles=[(0, "item"), (3, "docs")])
     found = _requests(site, 9, tmp_path)

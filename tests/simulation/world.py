@@ -92,6 +92,7 @@ class Site:
         secure: from which night it is on https; http redirects then.
         parameters: of links to items.
         accidents: what happens, and when.
+        mirror: nights on which /copy/ has the same pages; later, it has others.
         tokens: True if each answer has a text of its own, as a number of visitors.
         shown: what each answer showed; None: no page, but what stands in its place.
         night: which one it is now.
@@ -108,6 +109,7 @@ class Site:
     secure: int = 1_000
     parameters: list[Parameter] = field(default_factory=list)
     accidents: list[tuple[Accident, Span]] = field(default_factory=list)
+    mirror: Span = NEVER
     calendar: Span = NEVER  # nights on which days are linked that are no page of the truth
     tokens: bool = False
     night: int = 0
@@ -123,8 +125,14 @@ class Site:
         for one in self.parameters:
             if night in one.selects and night in one.nights:
                 variants.add(one.values[-1])
+        if self._is_mirrored and night not in self.mirror:
+            variants.add("copy")
         numbers = self._numbers()
         return {Resource(0)} | {Resource(n, variant) for n in numbers for variant in variants}
+
+    @property
+    def _is_mirrored(self) -> bool:
+        return self.mirror is not NEVER and self.mirror.first <= self.night
 
     def _numbers(self) -> list[int]:
         """Return the numbers of the pages that live tonight, and are none of another's parts."""
@@ -139,6 +147,10 @@ class Site:
         if parts.path == "/":
             return Resource(0)
         names = parts.path.strip("/").split("/")
+        if names[0] == "copy" and self._is_mirrored:
+            number = int(names[1])
+            variant = "" if self.night in self.mirror else "copy"
+            return Resource(number, variant) if number in self._numbers() else None
         styles = [(start, style) for start, style in self.styles if start <= self.night]
         if (
             len(names) != 2
@@ -211,6 +223,8 @@ class Site:
                     values = one.values or (f"{chosen.getrandbits(40) + self.night:x}",)
                     taken = values if not here else [chosen.choice(values)]
                     names = [{**name, one.name: value} for name in names for value in taken]
+            if self._is_mirrored and not here:
+                yield f"/copy/{number}"
             for name in names:
                 yield self._path(number) + (f"?{urlencode(name)}" if name else "")
 
