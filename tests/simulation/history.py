@@ -75,7 +75,7 @@ def faults_of(seed: str, night: int) -> Faults:
         cut_share=chance.choice([0, 0, 0, 0.03]),
         workers=chance.choice([1, 1, 2]),
         set_back=chance.choice([0] * 9 + [7_200]),
-        jump=chance.choice([0] * 17 + [-3_600, 600, 90_000]),
+        jump=chance.choice([0] * 17 + [-3_600, 600, 7_200]),
         room=chance.choice([0] * 14 + [3, 30]),
     )
 

@@ -20,7 +20,7 @@ from canonry.storage import StoreError
 
 _DAY = 86_400
 _START = 1_800_000_000.0  # seconds since 1970, of night 0
-_JUMPS_AT = 12.5  # seconds of a night
+JUMPS_AT = 12.5  # seconds of a night: a request then may be too soon by the clock of before
 DELAY = 1.0
 
 
@@ -95,7 +95,7 @@ def live(
     machine = Machine(f"{seed}/{number}", _START + number * _DAY - faults.set_back)
     machine.cut_share = faults.cut_share
     machine.room = faults.room
-    machine.call_later(_JUMPS_AT, machine.jump, faults.jump)
+    machine.call_later(JUMPS_AT, machine.jump, faults.jump)
     hosts = {site.host: site for site in sites}
     chance = random.Random(f"{seed}/{number}/chance")
     for site in sites:

@@ -66,6 +66,11 @@ def test_sessions_that_begin_are_no_pages_where_text_changes_by_itself(tmp_path:
     assert max(found[1:]) <= 6 * _PAGES
 
 
+def test_answers_of_two_nights_decide_where_text_changes_by_itself(tmp_path: Path) -> None:
+    lang = Parameter("lang", ("en", "de"), Span(2, 10_000), NEVER)
+    _requests(quiet_site(_PAGES, parameters=[lang], tokens=True), 3, tmp_path)
+
+
 def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
     site = quiet_site(_PAGES, accidents=[("log-in", Span(2, 2))], secure=2)
     _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))
