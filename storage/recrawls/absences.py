@@ -288,12 +288,13 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     for host_id, url_id, _state, settled, absent in rows:
         if url_id not in unasked and (not settled or absent >= since - _NIGHT):
             lost[host_id].add(url_id)
+    out = set(connection.execute(_OUT_BEFORE, {"since": since - _NIGHT}).scalars())
     states: Counter[int] = Counter()
     for host_id, url_ids in lost.items():
         few = _LIVING + len(url_ids) // _OF
         to = {ends[url_id].url_id if url_id in ends else None for url_id in url_ids}
         is_all = len(url_ids) >= _FEWEST and _living(connection, host_id, began) <= few
-        if is_all and len(to) <= few:
+        if host_id in out or (is_all and len(to) <= few):
             give_back(connection, list(url_ids))
         else:
             states.update(State.REDIRECTED if one in ends else State.FETCHED for one in url_ids)
@@ -314,6 +315,12 @@ WHERE settled = 0 AND page IS NOT NULL AND (blocked = 2 OR digest IN (
     WHERE state = {State.FETCHED:d} AND reason = '{WALL}'
 ))
 """  # noqa: S608 - our own names
+# Hosts that were out when another worker closed the run, which may have asked a page again since.
+_OUT_BEFORE = text(f"""
+SELECT DISTINCT absences.host_id FROM absences JOIN url_rows ON url_rows.id = url_id
+WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' AND settled = 1 AND runs > 0
+    AND since >= :since
+""")  # noqa: S608 - our own names
 _UNASKED, _EXCLUDED = {State.QUEUED, State.FAILED}, (State.HELD, "robots")
 # URLs without their last good page.
 _LOST = text(f"""

@@ -125,6 +125,17 @@ def test_all_gone_at_once_is_believed_in_the_next_run(store: Store, instead: Pag
     assert found(store).get("unseen", 0) == 0
 
 
+def test_a_page_that_a_second_worker_asks_again_is_kept_too(store: Store) -> None:
+    now = 2 * DAY
+    night(store, 2, dict.fromkeys(ON_A, GONE))
+    with store.transaction() as connection:
+        requeueing.queue_ids_again(connection, [1])
+    record(store, [outcome_of(1, GONE)], now + 5)
+    with store.transaction() as connection:
+        assert [one.host for one in recrawl_report.close(connection, now - 5)] == ["a.example"]
+    assert titles(store) == ALL
+
+
 def test_an_outage_leaves_no_trace_when_it_is_over(store: Store) -> None:
     night(store, 2, dict.fromkeys(ON_A, GONE))
     assert night(store, 3) == (list(EVERY), [])
