@@ -182,7 +182,7 @@ def _after(
     is_gone = page is not None and page.status in GONE
     is_moved = page is None and any(hop.status in PERMANENT_REDIRECTS for hop in leads)
     rests = (is_moved or is_gone) and runs >= _RESTS
-    wait = min(now - row.since, _LONGEST) if rests else 0.0
+    wait = min(2 * (now - row.since), _LONGEST) if rests else 0.0
     return row._replace(
         runs=runs,
         due=now + wait if wait else 0.0,

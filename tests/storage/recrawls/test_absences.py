@@ -207,7 +207,7 @@ def test_what_is_gone_is_asked_ever_more_rarely(store: Store) -> None:
     for day in range(2, 40):
         for url_id in asked.keys() & set(night(store, day, dead)[0]):
             asked[url_id].append(day)
-    assert asked[2] == asked[3] == [2, 3, 4, 6, 10, 18, 34]
+    assert asked[2] == asked[3] == [2, 3, 4, 8, 20]
     assert asked[4] == list(range(2, 40)), "who is forbidden today may be allowed tomorrow"
 
 
