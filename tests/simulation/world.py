@@ -175,9 +175,11 @@ class Site:
         return Resource(number, variant)
 
     def selectors(self, url: str) -> frozenset[tuple[str, str]]:
-        """Return what a URL gives to the parameters that select something tonight."""
+        """Return what a URL gives to the parameters that select something tonight; the mirror."""
+        parts = urlsplit(url)
         names = {one.name for one in self.parameters if self.night in one.selects}
-        return frozenset(pair for pair in parse_qsl(urlsplit(url).query) if pair[0] in names)
+        mirror = ("", "copy") if parts.path.startswith("/copy/") else ("", "")
+        return frozenset([mirror, *(pair for pair in parse_qsl(parts.query) if pair[0] in names)])
 
     def resolve(self, url: str) -> Resource | None:
         """Return what a URL leads to tonight."""
