@@ -176,7 +176,7 @@ def _after(
     if row.page is None and before is not None:
         row = row._replace(page=msgspec.msgpack.encode((before[0], *before[1])), since=now)
     if not _is_absent(outcome):
-        return row
+        return row._replace(settled=0, since=now) if row.settled else row
     runs = min(row.runs + 1, _MOST_RUNS)
     page, leads = outcome.page, outcome.leads[:1]
     is_gone = page is not None and page.status in GONE
@@ -306,14 +306,20 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
 
 
 # What has changed on hosts that a wall has blocked until the next run, or to the page that shows
-# what a wall is: another worker met it first.
+# what a wall is; and what was asked again on a host with walls: another worker met it first.
 _BEHIND_WALLS = f"""
-SELECT url_id FROM absences JOIN hosts ON hosts.id = host_id
-LEFT JOIN pages USING (url_id)
-WHERE settled = 0 AND page IS NOT NULL AND (blocked = 2 OR digest IN (
-    SELECT digest FROM pages JOIN url_rows ON url_rows.id = url_id
-    WHERE state = {State.FETCHED:d} AND reason = '{WALL}'
-))
+SELECT url_id FROM absences JOIN hosts ON hosts.id = host_id LEFT JOIN pages USING (url_id)
+WHERE settled = 0 AND page IS NOT NULL AND (
+    blocked = 2
+    OR digest IN (
+        SELECT digest FROM pages JOIN url_rows ON url_rows.id = url_id
+        WHERE state = {State.FETCHED:d} AND reason = '{WALL}'
+    )
+    OR runs = 0 AND fetched_at > since AND hosts.id IN (
+        SELECT absences.host_id FROM absences JOIN url_rows ON url_rows.id = url_id
+        WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' AND settled = 0 AND runs = 0
+    )
+)
 """  # noqa: S608 - our own names
 # Hosts that were out when another worker closed the run, which may have asked a page again since.
 _OUT_BEFORE = text(f"""

@@ -76,6 +76,12 @@ def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
     _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))
 
 
+def test_a_wall_of_two_nights_that_two_workers_meet_hides_nothing(tmp_path: Path) -> None:
+    accidents: list[tuple[Accident, Span]] = [("error page", Span(2, 3))]
+    site = quiet_site(_PAGES, accidents=accidents)
+    _requests(site, 4, tmp_path, faults=Faults(kills=1, workers=2))
+
+
 def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
     _requests(quiet_site(_PAGES, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
 
