@@ -161,11 +161,19 @@ def is_outdone(rule: RuleEvidence, against: RuleEvidence | None) -> bool:
 
 
 def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
-    """Yield the same rule for parts of its site: a section, a value, or one page."""
+    """Yield the same rule for parts of its site: a section, a value, or one page.
+
+    What was the same in an earlier run alone says nothing for a part, whose names may be old ones.
+    """
     counts, rewrite = whole.tally, whole.rewrite
     least = needed_for(rewrite, is_mined=site.is_mined).own_word
+    evidence = {
+        urls: pair
+        for urls, pair in whole.pairs.items()
+        if pair.verdict is not PageVerdict.SAME or urls not in site.past
+    }
     if rewrite.family == _BESIDE and counts.different and counts.same >= least:
-        for groups in _beside_values(rewrite, whole.pairs):
+        for groups in _beside_values(rewrite, evidence):
             yield from _rules_by(site, _where_it_holds(groups, least))
     if rewrite.below != "/" or rewrite.family == "host-alias" or whole.state == "active":
         return
@@ -173,12 +181,12 @@ def _parts_of(site: LearnedSite, whole: RuleEvidence) -> Iterator[RuleEvidence]:
     if alike + counts.names / NAMES_FOR_A_CLASS < least:
         return  # no part can have enough
     if counts.different:
-        yield from _rules_by(site, _where_it_holds(_by_section(rewrite, whole.pairs)))
+        yield from _rules_by(site, _where_it_holds(_by_section(rewrite, evidence)))
     if counts.different and rewrite.family == _DROPS:
-        yield from _rules_by(site, _where_it_holds(_by_value(rewrite, whole.pairs)))
+        yield from _rules_by(site, _where_it_holds(_by_value(rewrite, evidence)))
     may_be = rewrite.family == _DROPS and rewrite.old not in limits.SELECTING_NAMES
     if may_be and counts.names >= limits.NAMES_OF_PAGE:
-        pages = _by_page(rewrite, whole.pairs).items()
+        pages = _by_page(rewrite, evidence).items()
         enough = {page: found for page, found in pages if _same(found) >= limits.NAMES_OF_PAGE}
         yield from _rules_by(site, enough)
 

@@ -85,7 +85,7 @@ class LearnedSite:
         self._pairs: dict[URLPair, tuple[Rewrite, ...]] = {}
         self._sizes: dict[str, int] = {}  # pairs of a class
         self._open: dict[str, set[URLPair]] = {}  # pairs that more answers may change, by URL
-        self._past: set[URLPair] = set()  # pairs of decided rules, not judged in this run
+        self.past: set[URLPair] = set()  # pairs of decided rules, not judged in this run
         self._changes = 0
         self._moving: list[Rewrite] = []
         self._noted: set[str] = set()
@@ -134,7 +134,7 @@ class LearnedSite:
                 self._pairs.setdefault(pair, ())
                 self._sizes[judged.key] = self._sizes.get(judged.key, 0) + 1
                 if rule.state != "candidate" and all(identity in self.pages for identity in pair):
-                    self._past.add(pair)
+                    self.past.add(pair)
                     self._await(pair)
         for rule in list(self.rules.values()):
             for pair, judged in list(rule.pairs.items()):
@@ -337,7 +337,7 @@ class LearnedSite:
             return False
         is_now = page.is_current and other.is_current
         is_gone = page.is_gone or other.is_gone  # now, or as of an earlier run
-        if not is_now and (is_gone or pair in self._past):
+        if not is_now and (is_gone or pair in self.past):
             self._await(pair)
             return False
         rules = self._pairs[pair] or self._rules_of(page, other)
@@ -354,9 +354,9 @@ class LearnedSite:
                 # One may have changed since the other was asked.
                 stale = not page.is_current
                 comparison = PageComparison(PageVerdict.UNKNOWN, stale, not stale)
-            if pair not in self._past or comparison.verdict is not PageVerdict.UNKNOWN:
+            if pair not in self.past or comparison.verdict is not PageVerdict.UNKNOWN:
                 self._count(pair, rules, comparison, answers)
-                self._past.discard(pair)
+                self.past.discard(pair)
         else:  # they were forgotten
             comparison = PageComparison(PageVerdict.UNKNOWN, not page.answers, not other.answers)
         if comparison.verdict is PageVerdict.DIFFERENT and answers < MOST_ANSWERS:  # not final

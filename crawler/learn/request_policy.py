@@ -5,10 +5,10 @@ URLs that it would hold are fetched as tests. Each site has one budget for learn
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from canonry.canon.learned import Rewrite
+from canonry.canon.learned import Rewrite, act
 from canonry.crawler.learn import limits
 from canonry.crawler.learn.decision import needed_for
 from canonry.crawler.learn.evidence import RuleEvidence
@@ -34,7 +34,8 @@ class RequestPolicy:
     def __init__(self, site: LearnedSite) -> None:
         """Bind the site."""
         self._site = site
-        self._chosen: list[str] = []  # tests since the last `to_ask_first`
+        # Tests since the last `to_ask_first`, each with what its rules make of it.
+        self._chosen: list[tuple[str, str, list[Rewrite]]] = []
 
     def questions(self) -> Iterator[str]:
         """Yield identities to request again; each is charged to the budget when it is yielded."""
@@ -138,10 +139,15 @@ class RequestPolicy:
 
     def to_ask_first(self) -> Iterator[int]:
         """Yield the ids of queued URLs that test rules, or complete pairs for open rules."""
+        pages = self._site.pages
         chosen, self._chosen = self._chosen, []
-        yield from (
-            self._site.pages[url].url_id for url in chosen if self._site.pages.is_queued(url)
-        )
+        for identity, after, rewrites in chosen:
+            if pages.is_queued(identity):
+                yield pages[identity].url_id
+                for other in filter(pages.is_queued, pages.partners(identity)):
+                    if any(str(act(rewrite, pages[other].parts)) == after for rewrite in rewrites):
+                        yield pages[other].url_id  # what it is compared with
+                        break
         for rewrite, noted in self._site.decisive.items():
             rule = self._site.rule(rewrite)
             wanted = self._first(rule)
@@ -164,7 +170,7 @@ class RequestPolicy:
         content = needed_for(rule.rewrite).content
         return (2 * content if rule.tally.same else _FIRST) - rule.asked_first
 
-    def choose_as_test(self, identity: str, after: str, rewrites: Iterable[Rewrite]) -> bool:
+    def choose_as_test(self, identity: str, after: str, rewrites: list[Rewrite]) -> bool:
         """Decide if a URL is fetched as a test of the rules that could hold it, and count it.
 
         Tests are a share of pages, not of URLs, since a page may have any number of URLs.
@@ -194,7 +200,7 @@ class RequestPolicy:
             chosen |= identity in rule.tests
         self._site.suppressed += is_further and not chosen
         if chosen and _per_cent(identity) % 2:  # the others wait their turn, since sites change
-            self._chosen.append(identity)
+            self._chosen.append((identity, after, rewrites))
         return chosen
 
 

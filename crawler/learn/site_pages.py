@@ -10,6 +10,7 @@ from canonry.crawler.learn.rules.infer import as_read
 from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name, loose_path
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageAnswer
 from canonry.crawler.learn.text.site_text import SiteText
+from canonry.crawler.learn.text.text_blocks import place_of
 
 _MOST = 20_000  # URLs of a site that are remembered
 _MOST_BYTES = 2_000_000  # of the blocks of a site that are kept
@@ -127,7 +128,7 @@ class SitePages:
         return identity in self._queued
 
     def begin_visit(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
-        """Forget a page's answers of earlier runs if its own text has changed; else the oldest.
+        """Forget a page's answers of earlier runs if its text has changed; else the oldest.
 
         So there is room for what it answers now.
         """
@@ -140,17 +141,17 @@ class SitePages:
         page.is_current = True
 
     def _has_changed(self, page: SitePage, answer: PageAnswer) -> bool:
-        """Return True if an answer lacks text of the page's own that all earlier ones had.
+        """Return True if an answer lacks text that all earlier ones had.
 
-        Where pages change by themselves, one earlier answer shows only that most of it is lost.
+        Where pages change by themselves, one earlier answer shows only which places lost it all.
         """
         if answer.encoded is None or any(one.encoded is None for one in page.answers):
             return answer.digest != page.answers[-1].digest
         stays = frozenset.intersection(*(one.block_set for one in page.answers))
-        own = {one for one in stays if self._text.is_own(one) and not self._text.is_ignored(one)}
-        lost = own - answer.block_set
-        is_vague = len(page.answers) == 1 and self._text.varies
-        return len(lost) > (len(own - lost) if is_vague else 0)
+        lost = {block for block in stays - answer.block_set if not self._text.is_ignored(block)}
+        if len(page.answers) > 1 or not self._text.varies:
+            return bool(lost)
+        return not set(map(place_of, lost)) <= set(map(place_of, stays & answer.block_set))
 
     def add_answer(self, identity: str, page: SitePage, answer: PageAnswer) -> None:
         """Add the answer of a page, and learn which of its text changes by itself."""

@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from canonry.storage.facts import fact, put_fact
 from canonry.storage.http_status import FIRST_ERROR, GONE, OK, PERMANENT_REDIRECTS
-from canonry.storage.records import Outcome, Page, RecordedOutcome
+from canonry.storage.records import WALL, Outcome, Page, RecordedOutcome
 from canonry.storage.recrawls.revisit_rows import host_ids_of
 from canonry.storage.rows import pages
 from canonry.storage.rows.redirect_chains import chains
@@ -183,13 +183,13 @@ def _after(
     if row.page is None and before is not None:
         row = row._replace(page=msgspec.msgpack.encode((before[0], *before[1])), since=now)
     if not _is_absent(outcome):
-        return row
+        return row._replace(settled=0, since=now) if row.settled else row
     runs = min(row.runs + 1, _MOST_RUNS)
     page, leads = outcome.page, outcome.leads[:1]
     is_gone = page is not None and page.status in GONE
     is_moved = page is None and any(hop.status in PERMANENT_REDIRECTS for hop in leads)
     rests = (is_moved or is_gone) and runs >= _RESTS
-    wait = min(now - row.since, _LONGEST) if rests else 0.0
+    wait = min(2 * (now - row.since), _LONGEST) if rests else 0.0
     return row._replace(
         runs=runs,
         due=now + wait if wait else 0.0,
@@ -281,17 +281,22 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     rows = connection.execute(_LOST).all()
     moved = [url_id for _, url_id, state, *_ in rows if state == State.REDIRECTED]
     ends = {chain[0].url_id: chain[-1] for chain in chains(connection, moved)}
-    unasked = {url_id for url_id, end in ends.items() if end.state in _UNASKED}
+    unasked = {
+        url_id
+        for url_id, end in ends.items()
+        if end.state in _UNASKED or (end.state, end.reason) == _EXCLUDED
+    }
     give_back(connection, list(unasked))
     for host_id, url_id, _state, settled, absent in rows:
         if url_id not in unasked and (not settled or absent >= since - _NIGHT):
             lost[host_id].add(url_id)
+    out = set(connection.execute(_OUT_BEFORE, {"since": since - _NIGHT}).scalars())
     states: Counter[int] = Counter()
     for host_id, url_ids in lost.items():
         few = _LIVING + len(url_ids) // _OF
         to = {ends[url_id].url_id if url_id in ends else None for url_id in url_ids}
         is_all = len(url_ids) >= _FEWEST and _living(connection, host_id, began) <= few
-        if is_all and len(to) <= few:
+        if host_id in out or (is_all and len(to) <= few):
             give_back(connection, list(url_ids))
         else:
             states.update(State.REDIRECTED if one in ends else State.FETCHED for one in url_ids)
@@ -302,12 +307,29 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     return found, [Outage(*row) for row in connection.exec_driver_sql(_OUTAGES)]
 
 
-# What has changed on hosts that a wall has blocked until the next run: another worker met it first.
-_BEHIND_WALLS = """
-SELECT url_id FROM absences JOIN hosts ON hosts.id = host_id
-WHERE blocked = 2 AND settled = 0 AND page IS NOT NULL
-"""
-_UNASKED = {State.QUEUED, State.FAILED}
+# What has changed on hosts that a wall has blocked until the next run, or to the page that shows
+# what a wall is; and what was asked again on a host with walls: another worker met it first.
+_BEHIND_WALLS = f"""
+SELECT url_id FROM absences JOIN hosts ON hosts.id = host_id LEFT JOIN pages USING (url_id)
+WHERE settled = 0 AND page IS NOT NULL AND (
+    blocked = 2
+    OR digest IN (
+        SELECT digest FROM pages JOIN url_rows ON url_rows.id = url_id
+        WHERE state = {State.FETCHED:d} AND reason = '{WALL}'
+    )
+    OR runs = 0 AND fetched_at > since AND hosts.id IN (
+        SELECT absences.host_id FROM absences JOIN url_rows ON url_rows.id = url_id
+        WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' AND settled = 0 AND runs = 0
+    )
+)
+"""  # noqa: S608 - our own names
+# Hosts that were out when another worker closed the run, which may have asked a page again since.
+_OUT_BEFORE = text(f"""
+SELECT DISTINCT absences.host_id FROM absences JOIN url_rows ON url_rows.id = url_id
+WHERE state = {State.FETCHED:d} AND reason = '{OUTAGE}' AND settled = 1 AND runs > 0
+    AND since >= :since
+""")  # noqa: S608 - our own names
+_UNASKED, _EXCLUDED = {State.QUEUED, State.FAILED}, (State.HELD, "robots")
 # URLs without their last good page.
 _LOST = text(f"""
 SELECT absences.host_id, absences.url_id, url_rows.state, settled, since FROM absences

@@ -186,17 +186,15 @@ def renew(connection: Connection, owner: str, names: Collection[str], until: flo
         The hosts that are not the worker's any more: its leases had expired, as when its process
         was stopped for long, and another worker took them.
     """
-    HOSTS.keep(connection, free_host_ids(connection, names, owner).values(), until, owner)
-    return not_of(connection, owner, names)
+    ours = free_host_ids(connection, names, owner)
+    HOSTS.keep(connection, ours.values(), until, owner)
+    return not_of(connection, owner, set(names).difference(ours))
 
 
 def not_of(connection: Connection, owner: str, names: Collection[str]) -> set[str]:
     """Return those of some hosts that are not leased to a worker."""
-    found: set[str] = set()
-    others = or_(hosts.c.holder.is_(None), hosts.c.holder != owner)
-    for part in chunks(list(names)):
-        found.update(connection.scalars(select(hosts.c.name).where(hosts.c.name.in_(part), others)))
-    return found
+    question = "SELECT name, holder FROM hosts WHERE name"
+    return {name for name, other in rows_of(connection, question, list(names)) if other != owner}
 
 
 def free_host_ids(

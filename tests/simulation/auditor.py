@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from simulation.nights import DELAY, Index, Night
+from simulation.nights import DELAY, JUMPS_AT, Index, Night
 from simulation.world import Resource, Site
 
 _GRACE = 1  # nights that the index may be behind the world
@@ -68,10 +68,13 @@ class Auditor:
         for resource in sorted(known - {*held}):
             yield Fault(number, "lost", site.host, _name(resource))
         out = {*held} if site.is_out else set()  # what cannot be seen may be gone
+        instead = [row["url"] for row, found in shown if found is None]
+        replaced = [url for url in instead if site.resolve(url) is not None]
+        if not site.is_out or len(replaced) > 1:  # a wall keeps one URL, to show what there is
+            yield from (Fault(number, "replaced", site.host, url) for url in replaced)
         for row, found in shown:
-            if found is None and site.resolve(row["url"]) is not None:
-                yield Fault(number, "replaced", site.host, row["url"])
-            elif found is not None and found.number in site.pages and found not in living | out:
+            is_gone = found is not None and found.number in site.pages and found not in living | out
+            if is_gone and site.resolve(row["url"]) != found:  # else nothing links to it, only
                 yield Fault(number, "stale", site.host, f"{row['url']}: {_name(found)}")
             for member in row["members"]:
                 truth = site.resolve(member["url"])
@@ -84,7 +87,10 @@ class Auditor:
             if count > 1 and not site.is_out:
                 yield Fault(number, "twice", site.host, _name(resource))
         times = sorted(time for time, url in site.requests if not url.endswith("/robots.txt"))
-        closest = min((after - before for before, after in pairwise(times)), default=DELAY)
+        between = [
+            after - before for before, after in pairwise(times) if not before < JUMPS_AT < after
+        ]
+        closest = min(between, default=DELAY)
         if closest < DELAY - 0.05:  # what the network's latency may differ
             yield Fault(number, "impolite", site.host, f"two requests within {closest:.3f} s")
 

@@ -57,6 +57,13 @@ def site_of(seed: str, nights: int, pages: int) -> Site:
         first = begins()
         site.calendar = Span(first, first + 6)
     site.tokens = chance.random() < 0.3
+    if chance.random() < 0.15:
+        site.mirror = Span(
+            0 if chance.random() < 0.5 else begins(), nights + chance.randrange(-2, 3)
+        )
+    for number in range(1, pages, 8) if chance.random() < 0.2 else ():
+        since = 0 if chance.random() < 0.5 else begins()  # else they are split then
+        site.merged[number] = Span(since, begins() - 1 if not since else _EVER), number + 1
     return site
 
 
@@ -68,6 +75,8 @@ def faults_of(seed: str, night: int) -> Faults:
         cut_share=chance.choice([0, 0, 0, 0.03]),
         workers=chance.choice([1, 1, 2]),
         set_back=chance.choice([0] * 9 + [7_200]),
+        jump=chance.choice([0] * 17 + [-3_600, 600, 7_200]),
+        room=chance.choice([0] * 14 + [3, 30]),
     )
 
 

@@ -30,12 +30,14 @@ from aiohttp import web
 from sqlalchemy import Engine, event
 
 from canonry.crawler.run.job import lease_owners
+from canonry.crawler.run.queue import scheduler
 
 _T = TypeVar("_T")
 _Answer = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
 
 _process: ContextVar[int] = ContextVar("process", default=0)
 _CLIENT, _BACKLOG = "203.0.113.9", 1 << 16
+_LOOKS = 5.0  # seconds between two looks of a process that waits
 
 
 class KilledError(BaseException):
@@ -49,6 +51,7 @@ class Machine(asyncio.SelectorEventLoop):
         answer: gives a server's answer to a request to a URL's scheme and host.
         is_up: says whether a host accepts connections.
         cut_share: of connections, which are cut somewhere in the first bytes of an answer.
+        room: pages that each connection may add to its database's file; 0: all that it wants.
         began: seconds since 1970 when the machine's time was 0.
     """
 
@@ -61,6 +64,7 @@ class Machine(asyncio.SelectorEventLoop):
         self.answer: _Answer
         self.is_up: Callable[[str], bool] = lambda _host: True
         self.cut_share = 0.0
+        self.room = 0
         self._clock_resolution = 1e-9
         self._addresses: dict[str, str] = {}  # of hosts
         self._reached: dict[int, tuple[str, int]] = {}  # hosts and ports, by the client's sockets
@@ -75,6 +79,10 @@ class Machine(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the time since it was switched on, in seconds."""
         return self.now
+
+    def jump(self, seconds: float) -> None:
+        """Set the clock that people see ahead, or back."""
+        self.began += seconds
 
     # Processes
 
@@ -207,6 +215,8 @@ class Machine(asyncio.SelectorEventLoop):
             patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=self.random.getrandbits(128)))
             patch.setattr(random, "random", self.random.random)
             patch.setattr(lease_owners, "os", _System(self))
+            # A process that waits looks into the store: twice a second costs most of the time.
+            patch.setattr(scheduler, "_LONGEST_PAUSE", _LOOKS)
             event.listen(Engine, "connect", self._connected)
             event.listen(Engine, "begin", self._begin)
             try:
@@ -232,6 +242,9 @@ class Machine(asyncio.SelectorEventLoop):
     def _connected(self, connection: Any, record: Any) -> None:  # noqa: ANN401 - DBAPI has no type
         number = record.info["process"] = _process.get()
         self._databases.setdefault(number, []).append(connection)
+        if self.room:
+            [(pages,)] = connection.execute("PRAGMA page_count")
+            connection.execute(f"PRAGMA max_page_count = {pages + self.room}")
 
     def _begin(self, connection: Any) -> None:  # noqa: ANN401 - of SQLAlchemy
         number = connection.info.get("process", 0)

@@ -16,9 +16,11 @@ from simulation.world import Site
 from canonry.crawler.cli.store.export_command import export
 from canonry.crawler.run.wiring import CrawlResult, crawl
 from canonry.crawler.settings import load
+from canonry.storage import StoreError
 
 _DAY = 86_400
 _START = 1_800_000_000.0  # seconds since 1970, of night 0
+JUMPS_AT = 12.5  # seconds of a night: a request then may be too soon by the clock of before
 DELAY = 1.0
 
 
@@ -29,6 +31,8 @@ class Faults(NamedTuple):
     cut_share: float = 0.0  # of connections
     workers: int = 1
     set_back: float = 0.0  # seconds that the clock is behind
+    jump: float = 0.0  # seconds that the clock jumps ahead, or back, within the night
+    room: int = 0  # pages of its file that a process may add to the database; 0: the disk has room
 
 
 class Index:
@@ -90,6 +94,8 @@ def live(
     """
     machine = Machine(f"{seed}/{number}", _START + number * _DAY - faults.set_back)
     machine.cut_share = faults.cut_share
+    machine.room = faults.room
+    machine.call_later(JUMPS_AT, machine.jump, faults.jump)
     hosts = {site.host: site for site in sites}
     chance = random.Random(f"{seed}/{number}/chance")
     for site in sites:
@@ -111,9 +117,14 @@ def live(
     given = load(None, usual)
     said: list[str] = []
 
-    async def one() -> CrawlResult:
+    async def one() -> CrawlResult | None:
         seeds = [f"http://{site.host}/" for site in sites]
-        return await crawl(seeds, store, given, notify=said.append)
+        try:
+            return await crawl(seeds, store, given, notify=said.append)
+        except StoreError as error:  # the disk is full, once
+            said.append(str(error))
+            machine.room = 0
+            return None
 
     async def night() -> tuple[int, CrawlResult | None]:
         killed, result = 0, None
@@ -127,7 +138,7 @@ def live(
             results = await asyncio.gather(*runs)
             killed += results.count(None)
             result = next((found for found in results if found is not None), None)
-            if None in results and killed <= faults.kills:
+            if None in results and killed <= faults.kills + bool(faults.room):
                 result = None  # what the killed one had leased is asked for again
         return killed, result
 

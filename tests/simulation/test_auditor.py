@@ -5,22 +5,31 @@ from typing import Any
 
 import pytest
 from simulation.history import follow
+from simulation.nights import Faults
 from simulation.world import ALWAYS, NEVER, Parameter, Site, Span, quiet_site
+from sqlalchemy import Connection
 
 from canonry.crawler.learn import learned_site
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.session import LearningSession
+from canonry.storage.clusters import cluster_export
 from canonry.storage.recrawls import absences
-from canonry.storage.rows import budgets
+from canonry.storage.rows import budgets, leases
 
 pytestmark = pytest.mark.sqlite
 
 
 def _kinds(
-    site: Site, nights: int, folder: Path, settings: dict[str, Any] | None = None
+    site: Site,
+    nights: int,
+    folder: Path,
+    settings: dict[str, Any] | None = None,
+    faults: Faults | None = None,
 ) -> set[str]:
     """Return the kinds of faults that the auditor finds."""
-    return {fault.kind for fault in follow([site], nights, "faults", folder, settings=settings)}
+    each = faults or Faults()
+    found = follow([site], nights, "faults", folder, lambda _night: each, settings=settings)
+    return {fault.kind for fault in found}
 
 
 def test_all_gone_at_once_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,3 +71,35 @@ def test_limits_count_what_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_requests_come_too_soon(tmp_path: Path) -> None:
     crawl = {"recrawl_after": "20h", "delay": 0.5, "contact": "mailto:a@b.example"}
     assert _kinds(quiet_site(30), 1, tmp_path, {"crawl": crawl}) == {"impolite"}
+
+
+def test_what_redirects_to_an_error_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(absences, "_UNASKED", set())
+    site = quiet_site(30, accidents=[("robots broken", Span(2, 2))], secure=2)
+    assert "lost" in _kinds(site, 2, tmp_path)
+
+
+def test_whatever_goes_is_an_outage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(absences, "_LIVING", 1_000)
+    monkeypatch.setattr(absences, "_NIGHT", 1e9)
+    site = quiet_site(30)
+    site.pages |= {n: Span(0, 1) for n in range(31, 40)}
+    assert _kinds(site, 3, tmp_path) == {"stale"}
+
+
+def test_changes_are_not_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare = cluster_export._compare
+    monkeypatch.setattr(cluster_export, "_compare", lambda *given: {*sorted(compare(*given))[1:]})
+    assert "differs" in _kinds(quiet_site(10, edits={1: [2]}), 2, tmp_path)
+
+
+def test_hosts_of_dead_workers_are_asked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reclaim(connection: Connection, dead: set[str], *_given: float) -> None:
+        leases.release(connection, dead)
+
+    monkeypatch.setattr(leases, "reclaim", reclaim)
+    assert "impolite" in _kinds(quiet_site(30), 2, tmp_path, faults=Faults(kills=3))

@@ -32,6 +32,20 @@ def test_kills_and_cut_connections_lose_nothing(tmp_path: Path, workers: int) ->
     assert any("killed 0" not in line for line in told if line.startswith("night"))
 
 
+@pytest.mark.parametrize("jump", [-7_200, 90_000])
+def test_a_clock_that_jumps_loses_nothing(tmp_path: Path, jump: float) -> None:
+    site = quiet_site(20, parameters=[Parameter("ref", ("a", "b"), ALWAYS, Span(1, 0))])
+    assert follow([site], 3, "jumps", tmp_path, lambda night: Faults(jump=jump * (night < 3))) == []
+
+
+@pytest.mark.parametrize("room", [3, 20])
+def test_a_full_disk_loses_nothing(tmp_path: Path, room: int) -> None:
+    told: list[str] = []
+    site = quiet_site(20)
+    assert follow([site], 2, "full", tmp_path, lambda _n: Faults(room=room), told.append) == []
+    assert any("disk is full" in line for line in told)
+
+
 def test_one_seed_gives_one_history(tmp_path: Path) -> None:
     histories = []
     for number in (1, 2):

@@ -49,12 +49,37 @@ def test_of_two_rules_that_a_pair_refutes_the_true_one_goes_on(tmp_path: Path) -
     found = _requests(
         quiet_site(_PAGES, parameters=[ref, Parameter("sid", (), ALWAYS, NEVER)]), 3, tmp_path
     )
-    assert max(found[1:]) <= 5 * _PAGES, "three names of a page, and some tests"
+    assert sum(found[1:]) <= 10 * _PAGES, "three names of a page, and some tests"
+
+
+def test_a_rule_ends_in_the_night_in_which_all_names_change(tmp_path: Path) -> None:
+    ref = Parameter("ref", ("a", "b", "c"), ALWAYS, selects=Span(2, 10_000))
+    lang = Parameter("lang", ("en", "de"), Span(2, 10_000), NEVER)
+    site = quiet_site(_PAGES, parameters=[lang, ref], styles=[(0, "item"), (2, "docs")])
+    _requests(site, 4, tmp_path)
+
+
+def test_sessions_that_begin_are_no_pages_where_text_changes_by_itself(tmp_path: Path) -> None:
+    ref = Parameter("ref", ("a", "b", "c"), ALWAYS, NEVER)
+    sid = Parameter("sid", (), Span(2, 10_000), NEVER)
+    found = _requests(quiet_site(_PAGES, parameters=[ref, sid], tokens=True), 3, tmp_path)
+    assert max(found[1:]) <= 6 * _PAGES
+
+
+def test_answers_of_two_nights_decide_where_text_changes_by_itself(tmp_path: Path) -> None:
+    lang = Parameter("lang", ("en", "de"), Span(2, 10_000), NEVER)
+    _requests(quiet_site(_PAGES, parameters=[lang], tokens=True), 3, tmp_path)
 
 
 def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
     site = quiet_site(_PAGES, accidents=[("log-in", Span(2, 2))], secure=2)
     _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))
+
+
+def test_a_wall_of_two_nights_that_two_workers_meet_hides_nothing(tmp_path: Path) -> None:
+    accidents: list[tuple[Accident, Span]] = [("error page", Span(2, 3))]
+    site = quiet_site(_PAGES, accidents=accidents)
+    _requests(site, 4, tmp_path, faults=Faults(kills=1, workers=2))
 
 
 def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
@@ -81,8 +106,10 @@ def test_one_bad_night_costs_one_night(tmp_path: Path) -> None:
     assert found[3] <= found[1] + len(sites)
 
 
-def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path) -> None:
-    _requests(quiet_site(_PAGES, accidents=[("consent", Span(2, 5))]), 6, tmp_path)
+@pytest.mark.parametrize("wall", ["consent", "parked"])
+def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path, wall: Accident) -> None:
+    found = _requests(quiet_site(_PAGES, accidents=[(wall, Span(2, 5))]), 6, tmp_path)
+    assert max(found[1:5]) <= 2 * _PAGES
 
 
 @pytest.mark.parametrize("limit", [{"traps": {"max_per_host": 38}}, {"crawl": {"max_pages": 38}}])
@@ -97,6 +124,16 @@ def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:
     site.pages |= {n: Span(0, 2) for n in range(_PAGES + 1, 2 * _PAGES + 1)}
     all_of_them, living = 2 * _PAGES + 2, _PAGES + 2  # with the home page and robots.txt
     assert _requests(site, 7, tmp_path)[3:] == [all_of_them, all_of_them, living, living]
+
+
+@pytest.mark.parametrize("nights", [Span(2, 10_000), Span(0, 1), Span(2, 3)])
+def test_pages_that_become_one_and_one_that_becomes_two(tmp_path: Path, nights: Span) -> None:
+    site = quiet_site(_PAGES, merged={n: (nights, n + 1) for n in range(1, _PAGES, 8)})
+    _requests(site, 5, tmp_path)
+
+
+def test_a_mirror_that_parts_is_believed_the_same_night(tmp_path: Path) -> None:
+    _requests(quiet_site(_PAGES, mirror=Span(0, 2)), 4, tmp_path)
 
 
 def test_names_that_redirect_for_good_are_asked_ever_more_rarely(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from support.made_pages import WORDS
 
 _LENGTH = 90  # words of a page's own text
 _CALENDAR = 100_000  # numbers of its pages begin here
-_DAYS = 300  # of a calendar
+_DAYS = 100  # of a calendar
 
 Accident: TypeAlias = Literal[
     "down",  # no connection
@@ -29,6 +29,7 @@ Accident: TypeAlias = Literal[
     "to home",  # 302 to the home page, for all others
     "error page",  # 200, one page of an error, for all items
     "consent",  # 200, one page that asks for consent, for the whole host
+    "parked",  # 200 for all, one page of links to names that are new each time
     "log-in",  # 302 to a page with a form, for all items
     "swapped",  # an item has the text of another one
     "canonical home",  # all pages name the home page as canonical
@@ -85,11 +86,13 @@ class Site:
         seed: of its texts.
         pages: when each page lives, by its number.
         edits: nights from which a page has another text, by its number.
+        merged: when a page is a part of another one, to which it redirects then, by its number.
         styles: from which night items have which directory; earlier names redirect for `kept`.
         slashes: from which night the names of items end with a slash; the others redirect.
         secure: from which night it is on https; http redirects then.
         parameters: of links to items.
         accidents: what happens, and when.
+        mirror: nights on which /copy/ has the same pages; later, it has others.
         tokens: True if each answer has a text of its own, as a number of visitors.
         shown: what each answer showed; None: no page, but what stands in its place.
         night: which one it is now.
@@ -99,12 +102,14 @@ class Site:
     seed: str
     pages: dict[int, Span] = field(default_factory=dict)
     edits: dict[int, list[int]] = field(default_factory=dict)
+    merged: dict[int, tuple[Span, int]] = field(default_factory=dict)
     styles: list[tuple[int, str]] = field(default_factory=lambda: [(0, "item")])
     kept: int = 30
     slashes: list[tuple[int, bool]] = field(default_factory=lambda: [(0, False)])
     secure: int = 1_000
     parameters: list[Parameter] = field(default_factory=list)
     accidents: list[tuple[Accident, Span]] = field(default_factory=list)
+    mirror: Span = NEVER
     calendar: Span = NEVER  # nights on which days are linked that are no page of the truth
     tokens: bool = False
     night: int = 0
@@ -120,8 +125,19 @@ class Site:
         for one in self.parameters:
             if night in one.selects and night in one.nights:
                 variants.add(one.values[-1])
-        numbers = [number for number, span in self.pages.items() if night in span]
+        if self._is_mirrored and night not in self.mirror:
+            variants.add("copy")
+        numbers = self._numbers()
         return {Resource(0)} | {Resource(n, variant) for n in numbers for variant in variants}
+
+    @property
+    def _is_mirrored(self) -> bool:
+        return self.mirror is not NEVER and self.mirror.first <= self.night
+
+    def _numbers(self) -> list[int]:
+        """Return the numbers of the pages that live tonight, and are none of another's parts."""
+        parts = {number for number, (nights, _) in self.merged.items() if self.night in nights}
+        return [n for n, span in self.pages.items() if self.night in span and n not in parts]
 
     def select(self, url: str) -> Resource | Moved | None:
         """Return what a URL selects tonight, were there no accidents; None: nothing."""
@@ -131,6 +147,10 @@ class Site:
         if parts.path == "/":
             return Resource(0)
         names = parts.path.strip("/").split("/")
+        if names[0] == "copy" and self._is_mirrored:
+            number = int(names[1])
+            variant = "" if self.night in self.mirror else "copy"
+            return Resource(number, variant) if number in self._numbers() else None
         styles = [(start, style) for start, style in self.styles if start <= self.night]
         if (
             len(names) != 2
@@ -141,7 +161,8 @@ class Site:
         number = int(names[1])
         if self.night not in self.pages.get(number, NEVER):
             return None
-        now = self._path(number)
+        nights, whole = self.merged.get(number, (NEVER, number))
+        now = self._path(whole if self.night in nights else number)
         if names[0] != styles[-1][1] and styles[-1][0] + self.kept <= self.night:
             return None
         if parts.path != now:
@@ -154,9 +175,11 @@ class Site:
         return Resource(number, variant)
 
     def selectors(self, url: str) -> frozenset[tuple[str, str]]:
-        """Return what a URL gives to the parameters that select something tonight."""
+        """Return what a URL gives to the parameters that select something tonight; the mirror."""
+        parts = urlsplit(url)
         names = {one.name for one in self.parameters if self.night in one.selects}
-        return frozenset(pair for pair in parse_qsl(urlsplit(url).query) if pair[0] in names)
+        mirror = ("", "copy") if parts.path.startswith("/copy/") else ("", "")
+        return frozenset([mirror, *(pair for pair in parse_qsl(parts.query) if pair[0] in names)])
 
     def resolve(self, url: str) -> Resource | None:
         """Return what a URL leads to tonight."""
@@ -191,7 +214,7 @@ class Site:
 
     def links(self, here: int) -> Iterator[str]:
         """Yield the links on a page: the home page has all, an item a few others."""
-        numbers = [number for number, span in self.pages.items() if self.night in span]
+        numbers = self._numbers()
         chosen = random.Random(f"{self.seed}/{here}/links")
         if here:
             numbers = chosen.sample(numbers, min(3, len(numbers)))
@@ -202,10 +225,21 @@ class Site:
                     values = one.values or (f"{chosen.getrandbits(40) + self.night:x}",)
                     taken = values if not here else [chosen.choice(values)]
                     names = [{**name, one.name: value} for name in names for value in taken]
+            if self._is_mirrored and not here:
+                yield f"/copy/{number}"
             for name in names:
                 yield self._path(number) + (f"?{urlencode(name)}" if name else "")
 
     def _text(self, resource: Resource) -> str:
+        """Return a page's own text, and that of its parts."""
+        parts = [
+            n
+            for n, (nights, to) in self.merged.items()
+            if (resource.number, True) == (to, self.night in nights)
+        ]
+        return " ".join(self._words(resource._replace(number=n)) for n in (resource.number, *parts))
+
+    def _words(self, resource: Resource) -> str:
         edition = sum(start <= self.night for start in self.edits.get(resource.number, []))
         chosen = random.Random(f"{self.seed}/{resource.number}/{resource.variant}/{edition}")
         words = chosen.choices(WORDS, k=_LENGTH)
@@ -225,6 +259,9 @@ class Site:
             await asyncio.sleep(chance.uniform(2, 20))
         if self.has("consent"):
             return self._instead("Your privacy", "We and our partners need your consent " * 9)
+        if self.has("parked"):
+            links = "".join(f'<a href="/for/{chance.getrandbits(40):x}">cheap</a> ' for _ in "123")
+            return self._instead("This domain is for sale", f"Related searches {links}" * 3)
         found = self.select(url)
         if self.has("to home") and path != "/":
             found = Moved(f"{url.split('://', maxsplit=1)[0]}://{self.host}/", 302)
@@ -262,7 +299,7 @@ class Site:
 
     def _page(self, found: Resource, chance: random.Random) -> web.Response:
         if self.has("swapped") and found.number:
-            numbers = sorted(n for n, span in self.pages.items() if self.night in span)
+            numbers = sorted(self._numbers())
             after = numbers[(numbers.index(found.number) + 1) % len(numbers)]
             found = found._replace(number=after)
         words = self._text(found)

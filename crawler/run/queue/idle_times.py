@@ -23,13 +23,15 @@ class IdleTimes:
         self._others_since: float | None = None  # since when all hosts are held by other workers
         self._told_others = False
 
-    async def tell(self, now: float) -> None:
+    async def tell(self, now: float, turn: float | None = None) -> None:
         """Report until when an idle crawl waits, and for which host.
 
         Args:
             now: seconds since 1970.
+            turn: when the next request is due, if that is known.
         """
-        if abs(now - self._looked_at) < _LOOKS or self._told - now > _NOTABLE:
+        is_soon = turn is not None and turn - now < _NOTABLE
+        if is_soon or abs(now - self._looked_at) < _LOOKS or self._told - now > _NOTABLE:
             return
         self._looked_at = now
         wait = await self._leases.waits_for(now)

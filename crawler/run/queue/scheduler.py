@@ -111,8 +111,9 @@ class Scheduler:
                 await self._tell_idle_time()
                 await self._pause_until(due if due > self._clock() else None)
             else:
-                await self._tell_idle_time()
-                await self._pause_until(self._turns.next_time())
+                turn = self._turns.next_time()
+                await self._tell_idle_time(turn)
+                await self._pause_until(turn)
         return None
 
     async def _settle(self) -> bool:
@@ -125,10 +126,10 @@ class Scheduler:
             self.recorded((), answer, queued=True)
         return answer is not None
 
-    async def _tell_idle_time(self) -> None:
-        """Report what the crawl waits for, if nothing is under way."""
+    async def _tell_idle_time(self, turn: float | None = None) -> None:
+        """Report what the crawl waits for, if nothing is under way; of loaded hosts, their turn."""
         if not self._out and not self._probes_out:
-            await self._idle_times.tell(self._clock())
+            await self._idle_times.tell(self._clock(), turn)
 
     def _hand_out(self, host: str, work: FrontierItem) -> None:
         """Count work as out."""

@@ -125,6 +125,17 @@ def test_all_gone_at_once_is_believed_in_the_next_run(store: Store, instead: Pag
     assert found(store).get("unseen", 0) == 0
 
 
+def test_a_page_that_a_second_worker_asks_again_is_kept_too(store: Store) -> None:
+    now = 2 * DAY
+    night(store, 2, dict.fromkeys(ON_A, GONE))
+    with store.transaction() as connection:
+        requeueing.queue_ids_again(connection, [1])
+    record(store, [outcome_of(1, GONE)], now + 5)
+    with store.transaction() as connection:
+        assert [one.host for one in recrawl_report.close(connection, now - 5)] == ["a.example"]
+    assert titles(store) == ALL
+
+
 def test_an_outage_leaves_no_trace_when_it_is_over(store: Store) -> None:
     night(store, 2, dict.fromkeys(ON_A, GONE))
     assert night(store, 3) == (list(EVERY), [])
@@ -164,13 +175,39 @@ def test_a_wall_gives_back_what_was_known(store: Store) -> None:
         assert report.status(connection)["not_again"] == {"outage": 3}
 
 
+def test_a_wall_that_a_killed_process_met_first_gives_back_too(store: Store) -> None:
+    now, wall = 2 * DAY, page("something went wrong")
+    with store.transaction() as connection:
+        requeueing.requeue(connection, now)
+    admit(store, ["http://a.example/new"])
+    record(store, [outcome_of(n, wall) for n in (1, 2, 10)], now)
+    with store.transaction() as connection:
+        walled.keep(connection, 10)
+        recrawl_report.close(connection, now - 10)
+    assert titles(store) == ALL | {10: "something went wrong"}
+
+
+@pytest.mark.parametrize("end", [(State.HELD, "robots"), (State.FAILED, "timeout")])
+def test_pages_that_lead_to_what_was_not_asked_are_kept(
+    store: Store, end: tuple[State, str]
+) -> None:
+    now = 2 * DAY
+    with store.transaction() as connection:
+        requeueing.requeue(connection, now)
+    record(store, [outcome_of(n, f"https://a.example/{n}") for n in ON_A], now)
+    record(store, [visited(n, *end) for n in queued_in(store) if n not in EVERY], now)
+    with store.transaction() as connection:
+        assert [one.host for one in recrawl_report.close(connection, now - 10)] == ["a.example"]
+    assert titles(store) == ALL
+
+
 def test_what_is_gone_is_asked_ever_more_rarely(store: Store) -> None:
     dead: Answers = {2: GONE, 3: URLS[0], 4: page("forbidden", 403)}
     asked = {2: list[int](), 3: list[int](), 4: list[int]()}
     for day in range(2, 40):
         for url_id in asked.keys() & set(night(store, day, dead)[0]):
             asked[url_id].append(day)
-    assert asked[2] == asked[3] == [2, 3, 4, 6, 10, 18, 34]
+    assert asked[2] == asked[3] == [2, 3, 4, 8, 20]
     assert asked[4] == list(range(2, 40)), "who is forbidden today may be allowed tomorrow"
 
 
