@@ -88,6 +88,8 @@ def opened_publication(name: str) -> Iterator[KeyFile]:
         OSError: it cannot be read.
     """
     folder = name.removesuffix(LATEST)
+    if not is_remote(folder) and not Path(folder, LATEST).exists():
+        raise KeyFileError(f"{name}: this folder has no published keys; name a file")
     with ExitStack() as stack:
         about = stack.enter_context(ranges_of(_beside(folder, LATEST)))
         [content] = about.read([(0, _MOST if about.size is None else about.size)])

@@ -99,7 +99,7 @@ def test_hosts_of_dead_workers_are_asked_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reclaim(connection: Connection, dead: set[str], *_given: float) -> None:
-        leases.release(connection, dead)
+        leases.HOSTS.give_back(connection, dead)
 
     monkeypatch.setattr(leases, "reclaim", reclaim)
     assert "impolite" in _kinds(quiet_site(30), 2, tmp_path, faults=Faults(kills=3))

@@ -40,8 +40,7 @@ from canonry.crawler.settings import SettingsError
 @described(
     "canonry dedup urls.txt.gz -o distinct.txt",
     "canonry dedup 'logs/*.csv' --column url --keep-rows -o pages.csv",
-    "canonry dedup captures.csv --column url --keep-rows --prefer status=200 --prefer fetched:max "
-    "-o latest.csv",
+    "canonry dedup c.csv --column url --keep-rows --prefer fetched -o new.csv",
     "canonry dedup today.txt --seen seen.keys -o new.txt",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")

@@ -213,6 +213,8 @@ def test_a_server_without_ranges_and_another_policy_and_no_publication(
     done = run_command("dedup", "-", "--seen", url, folder=tmp_path, data=lines(0, 2))
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"sends no ranges" in done.stderr
+    done = run_command("dedup", "-", "--seen", ".", folder=tmp_path, data=lines(0, 2))
+    assert b".: this folder has no published keys; name a file" in done.stderr
     (tmp_path / "pub/latest.json").write_text("{}")
     done = run_command("dedup", "-", "--seen", "pub", folder=tmp_path, data=lines(0, 2))
     assert done.returncode == 1

@@ -17,7 +17,7 @@ from canonry.crawler.cli.terminal import summaries
 @pytest.mark.parametrize(
     "words",
     [
-        *(f"dedup in {option} ." for option in ("-o", "--map", "--report", "--seen")),
+        *(f"dedup in {option} ." for option in ("-o", "--map", "--report")),
         "migrate in --from surt -o .",
         "export urls --store s.db -o .",
     ],
