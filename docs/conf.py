@@ -30,7 +30,7 @@ nitpick_ignore_regex = [
         "py:class",
         r"canonry\.canon\.(rules\.(table\.Step|rule\.Parameters)|policies\.policy_files\.FilePath|learned\..*)",
     ),
-    ("py:class", r"(collections|typing|pa)\..*"),
+    ("py:class", r"(collections|typing|pa|numpy)\..*"),
     ("py:exc", "MissingExtraError"),
 ]
 

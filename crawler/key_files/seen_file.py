@@ -161,8 +161,8 @@ def is_seen(
         One truth value for each; False for what is no URL.
 
     Raises:
-        SettingsError: the keys are of another policy.
-        KeyFileError, OSError: they cannot be read.
+        ValueError: the keys are of another policy.
+        OSError: they cannot be read, or are damaged.
     """
     asked = preset(policy) if isinstance(policy, str) else policy
     made: Any = columns.canonicalize(urls, policy=asked, rules=rules, columns=("key",))
