@@ -90,11 +90,12 @@ class Preference(NamedTuple):
         wanted = [one.column for one in self.criteria if not one.is_of_url]
         columns = iter(columns_of(block.rows, wanted, block.source) if wanted else ())
         at = places.tolist()
-        lines = block.lines() if len(wanted) < len(self.criteria) else []
+        every = block.lines() if len(wanted) < len(self.criteria) else []
+        lines = [every[n] for n in at] if every else []
         parts = []
         for one in self.criteria:
             if one.is_of_url:
-                made = _of_urls(one.how, [lines[n] for n in at], texts)
+                made = _of_urls(one.how, lines, texts)
             else:
                 column = next(columns)
                 made = [_rank(column[n], one) for n in at]
@@ -111,7 +112,7 @@ class Preference(NamedTuple):
                 inverted = (~places).astype(">u8")
                 rows[:, start + 1 : start + one.width] = inverted.view(np.uint8).reshape(-1, _PLACE)
             start += one.width
-        # Bytes that numpy compares may not end in zeros of their own: all have the same length.
+        # NumPy ignores zeros at the end of bytes, which changes no order where all are as long.
         return np.ascontiguousarray(rows).view(f"S{self.width}").reshape(-1)
 
 

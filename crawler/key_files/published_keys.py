@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from canonry.crawler.compression import naming_file
 from canonry.crawler.files import output
 from canonry.crawler.key_files import key_filter, key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyFileError, opened_keys
@@ -55,9 +54,11 @@ def publish(source: KeyFile, chunks: Iterator[Keys], folder: str) -> Publication
     if not is_remote(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="canonry-", dir=None if is_remote(folder) else folder) as name:
-        keys, filtered = Path(name) / "keys", Path(name) / "filter"
+        keys = Path(name) / "keys"
         state = key_writer.write_file(str(keys), source.header, chunks)
-        with ranges_of(str(keys)) as ranges, filtered.open("wb") as file:
+        name_of_filter = f"{state.id}.filter"
+        filtered = output.atomic(_beside(folder, name_of_filter))
+        with ranges_of(str(keys)) as ranges, filtered as file:
             index = key_filter.write(file, KeyFile(ranges).chunks())
         publication = Publication(
             policy=source.header.policy,
@@ -65,12 +66,11 @@ def publish(source: KeyFile, chunks: Iterator[Keys], folder: str) -> Publication
             keys=state.keys,
             state=state.id,
             file=f"{state.id}.keys",
-            filter=f"{state.id}.filter",
+            filter=name_of_filter,
             index=index,
         )
-        for made, final in ((keys, publication.file), (filtered, publication.filter)):
-            with made.open("rb") as read, output.atomic(_beside(folder, final)) as written:
-                shutil.copyfileobj(read, written, 1 << 20)
+        with keys.open("rb") as read, output.atomic(_beside(folder, publication.file)) as file:
+            shutil.copyfileobj(read, file, 1 << 20)
     with output.atomic(_beside(folder, LATEST)) as file:
         file.write(msgspec.json.encode(publication) + b"\n")
     return publication
@@ -93,11 +93,10 @@ def opened_publication(name: str) -> Iterator[KeyFile]:
     with ExitStack() as stack:
         about = stack.enter_context(ranges_of(_beside(folder, LATEST)))
         [content] = about.read([(0, _MOST if about.size is None else about.size)])
-        with naming_file(name):
-            try:
-                found = msgspec.json.decode(content, type=Publication)
-            except msgspec.DecodeError as error:
-                raise KeyFileError(f"{name}: {LATEST} is not of published keys ({error})") from None
+        try:
+            found = msgspec.json.decode(content, type=Publication)
+        except msgspec.DecodeError as error:
+            raise KeyFileError(f"{name}: {LATEST} is not of published keys ({error})") from None
         keys, filtered = (
             stack.enter_context(ranges_of(_beside(folder, one)))
             for one in (found.file, found.filter)

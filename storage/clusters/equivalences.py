@@ -6,7 +6,7 @@ resource, too.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -114,11 +114,13 @@ class Equivalences:
         self._edges: dict[int, list[Edge]] = {}
         self._steps: dict[int, Edge | None] = {}
         self._equal: dict[int, EqualPages] = {}  # by the id of each of the pages
+        self._compared: set[int] = set()  # ids of pages of which the equal ones are known
 
     def prepare(self, url_ids: Collection[int]) -> None:
-        """Read all that `representative` needs for some URLs, in a few queries.
+        """Read all that `led_end` needs for some URLs, in a few queries.
 
-        This drops what was read for other URLs before.
+        This drops what was read for other URLs before. Equal bodies are read for all of them when
+        `representative` first needs those of one.
         """
         self._forget()
         self._sinks = {end: True for end, is_sink in self._sinks.items() if is_sink}
@@ -127,7 +129,6 @@ class Equivalences:
         unknown = {url_id for url_id, kind in ends - self._sinks.keys() if kind != "rule"}
         leading = Counter(map(tuple, rows_of(self._connection, _LEADING, list(unknown))))
         self._sinks |= {end: False for end, number in leading.items() if number < SINK}
-        self._load_equal([url_id for url_id, end in self._ends_by_id.items() if end.is_alive])
 
     def of_many(self, url_ids: Collection[int]) -> dict[int, EquivalenceClass]:
         """Return by id the classes of those URLs that another one represents.
@@ -136,7 +137,8 @@ class Equivalences:
         fetched yet.
         """
         wanted = {url_id for (url_id,) in rows_of(self._connection, _LEADS, list(url_ids))}
-        self._load_equal(list(url_ids))
+        self._load(wanted)
+        self._load_equal(set(url_ids))
         wanted |= self._equal.keys() & set(url_ids)
         found = {url_id: self.representative(url_id, awaited=True) for url_id in wanted}
         return {url_id: one for url_id, one in found.items() if one.steps}
@@ -179,15 +181,17 @@ class Equivalences:
 
     def equal_to(self, url_id: int) -> EqualPages | None:
         """Return the pages of a URL's host that have its body; None if it is the only one."""
-        if self._repeats and url_id not in self._equal and self._of(url_id).is_alive:
-            self._load_equal([url_id])
+        if url_id not in self._compared and self._of(url_id).is_alive:
+            self._load_equal({one for one, end in self._ends_by_id.items() if end.is_alive})
         return self._equal.get(url_id)
 
-    def _load_equal(self, url_ids: Sequence[int]) -> None:
+    def _load_equal(self, url_ids: set[int]) -> None:
         """Find the pages that have the bodies of some, and which one represents them."""
+        new = list(url_ids - self._compared)
+        self._compared |= url_ids
         if not self._repeats:
             return
-        own = rows_of(self._connection, "SELECT DISTINCT digest FROM pages WHERE url_id", url_ids)
+        own = rows_of(self._connection, "SELECT DISTINCT digest FROM pages WHERE url_id", new)
         digests = list({bytes(digest) for (digest,) in own})
         bodies: dict[tuple[bytes, int], dict[int, EqualPage]] = {}
         for digest, host_id, url_id, *page in rows_of(self._connection, EQUAL_BODIES, digests):
