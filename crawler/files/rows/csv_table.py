@@ -79,10 +79,17 @@ def csv_rows(parts: Iterator[bytes], column: str | None, delimiter: str) -> Iter
         OSError: the file has no such column, or breaks off.
         OpenQuoteError: after all rows, if some have a quote that is never closed.
     """
-    if not delimiter.isascii():
-        parts, delimiter = _with_units(parts, delimiter.encode()), _UNIT
-    for urls, rows in _rows(parts, column or "1", delimiter):
-        yield RowBlock(urls, rows._replace(delimiter=delimiter))
+    if delimiter.isascii():
+        for urls, rows in _rows(parts, column or "1", delimiter):
+            yield RowBlock(urls, rows._replace(delimiter=delimiter))
+        return
+    unit, sign = _UNIT.encode(), delimiter.encode()
+    for urls, rows in _rows(_with_units(parts, sign), column or "1", _UNIT):
+        if isinstance(urls, bytes):  # one that was quoted may have it
+            as_read: list[bytes | None] | bytes = urls.replace(unit, sign)
+        else:
+            as_read = [url and url.replace(unit, sign) for url in urls]
+        yield RowBlock(as_read, rows._replace(delimiter=_UNIT))
 
 
 def _rows(parts: Iterator[bytes], wanted: str, delimiter: str) -> Iterator[RowBlock]:

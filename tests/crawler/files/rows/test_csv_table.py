@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
@@ -61,6 +61,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 @given(_TEXT, st.sampled_from([1, 3, 8, 1000]), st.sampled_from(",;é"), st.sampled_from("12"))
+@example('"é"', 1, "é", "1")  # a quoted delimiter of several bytes
 @settings(max_examples=tries(0.5))
 def test_any_text_has_the_urls_that_it_has_without_rows(
     text: str, size: int, delimiter: str, column: str
