@@ -40,6 +40,7 @@ class Candidate(NamedTuple):
     listed: bool = False  # from a list: it has no source, but a learned rule may hold it
     priority: int = ORDINARY
     is_temporary: bool = False  # the target of a temporary redirect, such as a login form
+    due: float = 0.0  # not before; seconds since 1970
 
 
 class Admission(NamedTuple):

@@ -17,6 +17,8 @@ _MOST_WAITING = 16 << 20  # bytes of a stream that are not acknowledged
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _Handler: TypeAlias = Callable[..., Any]
 _Decode: TypeAlias = Callable[[bytes], Message]
+# Waits for an answer. No coroutine: those are to be awaited, and a client may go away before.
+Answer: TypeAlias = Callable[[], Awaitable[Message]]
 
 
 def handlers(service: object) -> grpc.GenericRpcHandler:
@@ -86,7 +88,7 @@ async def _explaining(context: Context) -> AsyncIterator[None]:
 
 async def pipelined(
     requests: AsyncIterator[bytes],
-    put: Callable[[bytes], Awaitable[Awaitable[Message]]],
+    put: Callable[[bytes], Awaitable[Answer]],
     context: Context,
     most: int,
 ) -> None:
@@ -94,11 +96,11 @@ async def pipelined(
 
     Args:
         requests: of the client.
-        put: puts one, and returns what will be its answer.
+        put: puts one, and returns what waits for its answer.
         context: of the call.
         most: how many requests may wait for their answers; their bytes are limited, too.
     """
-    waiting: asyncio.Queue[tuple[int, Awaitable[Message]] | None] = asyncio.Queue(most)
+    waiting: asyncio.Queue[tuple[int, Answer] | None] = asyncio.Queue(most)
     unanswered = 0  # bytes
     room = asyncio.Event()
 
@@ -118,7 +120,7 @@ async def pipelined(
     try:
         while (taken := await waiting.get()) is not None:
             size, answer = taken
-            await context.write(await answer)
+            await context.write(await answer())
             unanswered -= size
             room.set()
         async with _explaining(context):

@@ -65,6 +65,7 @@ class CrawlFrontier:
         self._store = open_store(store, policy, notify)
         self._intake = Intake(self._store, self._canonicalizer, settings, notify, learns=learns)
         self._in(host_urls.index)  # a queue is listed, counted and deleted by its URLs
+        self._in(scheduling.index)
 
     def put_served(self, now: float) -> None:
         """Write that the store is served, for a minute from now; in seconds since 1970."""
@@ -120,7 +121,7 @@ class CrawlFrontier:
             queues.block(connection, queue, until, now, self._delay(connection))
 
     def set_limit(self, queue: str, most: int) -> None:
-        """Limit how many URLs a queue may have; 0 is no limit.
+        """Hand out no more URLs of a queue once so many are completed; 0 is no limit.
 
         Raises:
             UnknownQueueError: if there is no such queue.
@@ -156,10 +157,19 @@ class CrawlFrontier:
         return found[0] if found else None
 
     def listed(
-        self, queue: str, part: str, start: int, most: int, *, ignore_case: bool
+        self, queue: str, part: str, start: int, most: int, *, ignore_case: bool, after: int = 0
     ) -> list[FrontierURL]:
-        """Return some URLs of a queue, or of all for "", that contain a text."""
-        which = queues.containing(queue, part, ignore_case=ignore_case)
+        """Return some URLs of a queue, or of all for "", that contain a text.
+
+        Args:
+            queue: its name.
+            part: the text; "" for any.
+            start: how many to leave out.
+            most: how many at most.
+            ignore_case: True if letters may differ in case.
+            after: the id of the URL after which to begin.
+        """
+        which = queues.containing(queue, part, ignore_case=ignore_case) & (urls.c.id > after)
         return self._in(partial(queues.known, which=which, start=start, most=most))
 
     def count(self, queue: str, part: str, *, ignore_case: bool) -> int:

@@ -12,8 +12,8 @@ from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.session import LearningSession, surviving_learning
 from canonry.crawler.settings import FrontierSettings
 from canonry.storage import Candidate, Hop, Outcome, Queued, Store
-from canonry.storage.frontier import queues, scheduling
-from canonry.storage.frontier.scheduling import LIMIT, UNDISCOVERED
+from canonry.storage.frontier import scheduling
+from canonry.storage.frontier.scheduling import UNDISCOVERED
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.records import RecordedOutcome
 from canonry.storage.seen.key_rows import url_ids_of_keys
@@ -108,7 +108,6 @@ class Intake:
 
     def _admit(self, connection: Connection, puts: Sequence[_Put], now: float) -> list[bool]:
         """Admit URLs; return for each True if engines did not know it before."""
-        held = self._beyond_limits(connection, puts)
         candidates = [
             Candidate(
                 put.form.url,
@@ -116,16 +115,16 @@ class Intake:
                 put.form.key,
                 put.queue,
                 depth_of(put.item.notes, self._settings) if put.item.notes else 0,
-                held=LIMIT if place in held else None,
                 listed=True,
+                due=now,
             )
-            for place, put in enumerate(puts)
+            for put in puts
         ]
         admissions = self._store.admit_in(connection, candidates, now)
         if self._learning is not None:
             self._learning.find(candidates, admissions)
         seen = [(a.url_id, put) for a, put in zip(admissions, puts, strict=True) if not a.new]
-        again = scheduling.discover(connection, {url_id: put.queue for url_id, put in seen})
+        again = scheduling.discover(connection, {url_id: put.queue for url_id, put in seen}, now)
         news = []
         new_rows, rows = [], {}
         for put, (url_id, is_first, _replaces) in zip(puts, admissions, strict=True):
@@ -141,24 +140,6 @@ class Intake:
         scheduling.add_metadata(connection, new_rows)
         scheduling.put_metadata(connection, rows)
         return news
-
-    def _beyond_limits(self, connection: Connection, puts: Sequence[_Put]) -> set[int]:
-        """Return the places of new URLs that are more than their queues may have."""
-        left = queues.limits(connection)
-        some = [(at, put) for at, put in enumerate(puts) if put.queue in left]
-        if not some:
-            return set()
-        counted = set(url_ids_of_keys(connection, [put.form.key for _at, put in some]))
-        held = set()
-        for at, put in some:
-            if put.form.key in counted:
-                continue
-            if left[put.queue] > 0:
-                counted.add(put.form.key)
-                left[put.queue] -= 1
-            else:
-                held.add(at)
-        return held
 
     def _report(self, connection: Connection, puts: Sequence[_Put], now: float) -> None:
         """Record what came of URLs, learn from it, and let their queues give others."""

@@ -10,7 +10,7 @@ import grpc
 
 from canonry.canon import redact
 from canonry.crawler.frontier import messages
-from canonry.crawler.frontier.calls import Context, pipelined
+from canonry.crawler.frontier.calls import Answer, Context, pipelined
 from canonry.crawler.frontier.crawl_frontier import UnknownQueueError
 from canonry.crawler.frontier.crawls import Crawls, NotWrittenError
 from canonry.crawler.frontier.messages import FAIL, OK, SKIPPED, Message
@@ -52,7 +52,7 @@ class Service:
 
     async def GetURLs(self, request: Message, context: Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
         """Stream due URLs."""
-        any_crawl = request.WhichOneof("item") == "anyCrawlID"
+        of_one = request.WhichOneof("item") == "crawlID"
         wish = Wish(
             request.max_urls_per_queue or _MOST_OF_QUEUE,
             min(request.max_queues or _MOST_QUEUES, _MOST_QUEUES),
@@ -61,7 +61,7 @@ class Service:
         )
         if not await self._is_active():
             return
-        names = await self._crawls.in_turn() if any_crawl else [request.crawlID or DEFAULT]
+        names = [request.crawlID or DEFAULT] if of_one else await self._crawls.in_turn()
         for name in names:
             crawl = await self._crawls.find(name)
             if crawl is None:
@@ -79,12 +79,12 @@ class Service:
     ) -> None:
         """Write what a client streams, and acknowledge each URL when it is committed."""
 
-        async def put(raw: bytes) -> Awaitable[Message]:
+        async def put(raw: bytes) -> Answer:
             message = messages.URLItem.FromString(raw)
             item, name = self._item(message)
             crawl = await self._crawls.of(name)
             number = message.ID or item.url
-            return _acknowledged(messages.AckMessage(ID=number), crawl.put([item]))
+            return partial(_acknowledged, messages.AckMessage(ID=number), crawl.put([item]))
 
         await pipelined(requests, put, context, _URLS_WAITING)
 
@@ -93,14 +93,14 @@ class Service:
     ) -> None:
         """Write batches of new URLs, and acknowledge each batch when it is committed."""
 
-        async def put(raw: bytes) -> Awaitable[Message]:
+        async def put(raw: bytes) -> Answer:
             try:
                 batch = messages.DiscoveredBatch.FromString(raw)
             except messages.DecodeError:  # then clients send URLs one by one
                 await context.abort(
                     grpc.StatusCode.UNIMPLEMENTED, "this form of a batch is not known here"
                 )
-            return _acknowledged_batch(batch.ID, await self._put_batch(batch.items))
+            return partial(_acknowledged_batch, batch.ID, await self._put_batch(batch.items))
 
         await pipelined(requests, put, context, _BATCHES_WAITING)
 
@@ -158,7 +158,7 @@ class Service:
         return messages.Empty()
 
     async def SetCrawlLimit(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
-        """Limit how many URLs a queue may have."""
+        """Limit how many URLs of a queue are fetched."""
         if (crawl := await self._crawls.find(request.crawlID)) is None:
             raise UnknownQueueError(f"there is no crawl {request.crawlID!r}")
         await crawl.call(crawl.frontier.set_limit, request.key, request.limit)
@@ -185,7 +185,7 @@ class Service:
             return messages.Stats(crawlID=name)
         found = await crawl.call(crawl.frontier.figures, request.key, time.time())
         return messages.Stats(
-            size=found.queued,
+            size=found.waiting,
             inProcess=found.out,
             counts={"completed": found.completed, "active_queues": found.active_queues},
             numberOfQueues=found.queues,
@@ -207,8 +207,12 @@ class Service:
         )
 
     async def ListCrawls(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
-        """Return the names of the crawls."""
-        return messages.StringList(values=await self._crawls.names())
+        """Return the names of the crawls; the one without a name is listed if it has queues."""
+        first = await self._crawls.of(DEFAULT)
+        all_queues = partial(first.frontier.names, 0, 1, time.time(), inactive=True)
+        found, _total = await first.call(all_queues)
+        names = await self._crawls.names()
+        return messages.StringList(values=names if found else names[1:])
 
     async def ListNodes(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return this node: clients divide queues between servers, which do not know each other."""
@@ -226,18 +230,18 @@ class Service:
     async def ListURLs(self, request: Message, context: Context) -> AsyncIterator[Message]:  # noqa: N802, ARG002
         """Stream what is known of some URLs."""
         name = request.crawlID or DEFAULT
-        left, start = request.size or _PAGE, request.start
+        left, start, after = request.size or _PAGE, request.start, 0
         while left and (crawl := await self._crawls.find(name)) is not None:
             most = min(left, _LISTED_AT_ONCE)
             found = await crawl.call(
-                partial(crawl.frontier.listed, ignore_case=request.ignoreCase),
+                partial(crawl.frontier.listed, ignore_case=request.ignoreCase, after=after),
                 *(request.key, request.filter, start, most),
             )
             for one in found:
                 yield _as_item(one, name)
             if len(found) < most:
                 return
-            left, start = left - most, start + most
+            left, start, after = left - most, 0, found[-1].url_id
 
     async def CountURLs(self, request: Message, context: Context) -> Message:  # noqa: N802, ARG002
         """Return how many URLs there are."""

@@ -3,29 +3,46 @@
 from collections import Counter
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    TextClause,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy import delete as delete_rows
 
 from canonry.storage.frontier.scheduling import (
     IN_FLIGHT,
-    LIMIT,
     PRESENT,
     put_queue,
     rest,
 )
 from canonry.storage.rows.urls import host_ids
-from canonry.storage.sql import counts, transitions
+from canonry.storage.sql import counts
 from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.tables.guest_tables import queues, schedule
-from canonry.storage.sql.transitions import QUEUED, Transition
 
 _DONE = (State.FETCHED, State.REDIRECTED, State.FAILED)
-# How many more URLs a limited queue may have, beside those that are queued or done.
-_accepted = (url_rows.c.host_id == queues.c.host_id, url_rows.c.state != State.HELD)
-_LEFT = queues.c.most - select(func.count()).where(*_accepted).correlate(queues).scalar_subquery()
+# Conditions on queues: they have URLs that engines know, or some that are to be fetched.
+_has_urls = exists().where(urls.c.host_id == hosts.c.id, PRESENT)
+_is_active = or_(
+    text("pending > 0"),
+    exists().where(
+        url_rows.c.host_id == hosts.c.id,
+        schedule.c.url_id == url_rows.c.id,
+        schedule.c.again_at.is_not(None),
+    ),
+)
 _KNOWN = (
     select(
-        *(urls.c.url, hosts.c.name, urls.c.state, urls.c.due),
+        *(urls.c.id, urls.c.url, hosts.c.name, urls.c.state, urls.c.due),
         *(schedule.c.again_at, urls.c.found_at, schedule.c.metadata),
     )
     .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
@@ -36,16 +53,17 @@ _KNOWN = (
 class QueueFigures(NamedTuple):
     """Numbers of a queue, or of a whole crawl."""
 
-    queued: int  # URLs, those that are out included
+    waiting: int  # URLs that are out, due, or due later
     out: int
     completed: int
     queues: int
-    active_queues: int  # that have queued URLs
+    active_queues: int  # that have URLs that wait
 
 
 class FrontierURL(NamedTuple):
     """What a frontier knows of a URL."""
 
+    url_id: int
     url: str
     queue: str
     state: State
@@ -85,25 +103,11 @@ def _reopen(connection: Connection, host_id: int, default: float) -> None:
 
 
 def put_limit(connection: Connection, host_id: int, most: int) -> None:
-    """Write how many URLs a queue may have, and queue what it may have now; 0 is no limit."""
+    """Write how many URLs of a queue may be completed; 0 is no limit."""
     put_queue(connection, host_id, most=most or None)
-    held = select(url_rows.c.id, url_rows.c.depth).where(
-        url_rows.c.host_id == host_id, url_rows.c.state == State.HELD, url_rows.c.reason == LIMIT
+    connection.execute(
+        update(hosts).where(hosts.c.id == host_id).values(held_until=hosts.c.ready_at)
     )
-    if most:
-        left = connection.scalar(select(_LEFT).where(queues.c.host_id == host_id)) or 0
-        held = held.order_by(url_rows.c.id).limit(max(0, left))
-    moved = {
-        url_id: Transition(host_id, depth, (State.HELD, LIMIT), QUEUED)
-        for url_id, depth in connection.execute(held)
-    }
-    transitions.move(connection, moved)
-
-
-def limits(connection: Connection) -> dict[str, int]:
-    """Return by name how many more URLs the limited queues may have."""
-    left = select(hosts.c.name, _LEFT).join_from(queues, hosts, hosts.c.id == queues.c.host_id)
-    return dict(connection.execute(left.where(queues.c.most.is_not(None))).all())
 
 
 def names(
@@ -122,10 +126,10 @@ def names(
         hosts, queues, queues.c.host_id == hosts.c.id, isouter=True
     )
     if inactive:
-        query = query.where(exists().where(urls.c.host_id == hosts.c.id, PRESENT))
+        query = query.where(_has_urls)
     else:
         unblocked = func.coalesce(queues.c.blocked_until, 0.0) <= now
-        query = query.where(text("pending > 0"), hosts.c.blocked == 0, unblocked)
+        query = query.where(_is_active, hosts.c.blocked == 0, unblocked)
     total = connection.scalar(select(func.count()).select_from(query.subquery())) or 0
     found = connection.scalars(query.order_by(hosts.c.id).offset(start).limit(most))
     return list(found), total
@@ -133,25 +137,32 @@ def names(
 
 def figures(connection: Connection, now: float, host_id: int | None = None) -> QueueFigures:
     """Return the numbers of a queue, or of all."""
-    is_out = text(f"state = 0 AND reason = '{IN_FLIGHT}'")
-    out: list[ColumnElement[bool]] = [url_rows.c.due > now]
+    of_queue = () if host_id is None else (hosts.c.id == host_id,)
+    of_urls = () if host_id is None else (url_rows.c.host_id == host_id,)
+    scheduled: list[ColumnElement[bool]] = [schedule.c.again_at.is_not(None)]
     if host_id is None:
         states: Counter[str] = Counter()
         for name, _reason, number in counts.read(connection, "urls"):
             states[name] += number
-        all_hosts = select(func.count()).select_from(hosts)
-        all_queues = connection.scalar(all_hosts) or 0
-        active = connection.scalar(all_hosts.where(text("pending > 0"))) or 0
     else:
-        own = url_rows.c.host_id == host_id
-        out.append(own)
-        grouped = select(url_rows.c.state, func.count()).where(own).group_by(url_rows.c.state)
-        states = Counter({State(s).name.lower(): n for s, n in connection.execute(grouped)})
-        all_queues, active = 1, int(states["queued"] > 0)
-    number_out = select(func.count()).select_from(url_rows).where(is_out, *out)
-    in_flight = connection.scalar(number_out) or 0
-    completed = sum(states[state.name.lower()] for state in _DONE)
-    return QueueFigures(states["queued"], in_flight, completed, all_queues, active)
+        scheduled += [schedule.c.url_id == url_rows.c.id, *of_urls]
+        grouped = select(url_rows.c.state, func.count()).where(*of_urls)
+        rows = connection.execute(grouped.group_by(url_rows.c.state))
+        states = Counter({State(state).name.lower(): number for state, number in rows})
+    later = _number(connection, schedule, *scheduled)
+    is_out = text(f"state = 0 AND reason = '{IN_FLIGHT}'")
+    return QueueFigures(
+        waiting=states["queued"] + later,
+        out=_number(connection, url_rows, is_out, url_rows.c.due > now, *of_urls),
+        completed=sum(states[state.name.lower()] for state in _DONE) - later,
+        queues=_number(connection, hosts, _has_urls, *of_queue),
+        active_queues=_number(connection, hosts, _is_active, *of_queue),
+    )
+
+
+def _number(connection: Connection, table: Table, *which: ColumnElement[bool] | TextClause) -> int:
+    """Return how many rows of a table meet some conditions."""
+    return connection.scalar(select(func.count()).select_from(table).where(*which)) or 0
 
 
 def reset(connection: Connection, host_id: int) -> None:
@@ -191,11 +202,11 @@ def known(
     """
     rows = connection.execute(_KNOWN.where(which).order_by(urls.c.id).offset(start).limit(most))
     return [
-        FrontierURL(url, queue, State(state), due, again_at, found_at, bytes(metadata or b""))
-        for url, queue, state, due, again_at, found_at, metadata in rows
+        FrontierURL(url_id, url, queue, State(state), due, again_at, found_at, bytes(kept or b""))
+        for url_id, url, queue, state, due, again_at, found_at, kept in rows
     ]
 
 
 def count(connection: Connection, which: ColumnElement[bool]) -> int:
     """Return how many URLs meet a condition."""
-    return connection.scalar(select(func.count()).select_from(urls).where(which)) or 0
+    return _number(connection, urls, which)

@@ -11,7 +11,9 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
+    and_,
     bindparam,
+    exists,
     func,
     literal_column,
     or_,
@@ -25,7 +27,7 @@ from canonry.storage.rows.urls import host_ids
 from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, insert_rows, put, rows_of
 from canonry.storage.sql.prepared import Prepared
-from canonry.storage.sql.schema import DIALECTS, State, hosts, queue_order, url_rows, urls
+from canonry.storage.sql.schema import State, hosts, url_rows, urls
 from canonry.storage.sql.tables.guest_tables import queues, schedule
 from canonry.storage.sql.transitions import QUEUED, Transition, state_reason
 from canonry.storage.sql.url_suffixes import suffix_of
@@ -33,10 +35,10 @@ from canonry.storage.sql.url_suffixes import suffix_of
 IN_FLIGHT = "in-flight"  # the reason of queued URLs that an engine has
 UNDISCOVERED = "undiscovered"  # the reason of targets that no engine has given to us yet
 DELETED = "deleted"  # the reason of URLs that an engine has deleted; both are new when they come
-LIMIT = "queue-limit"  # the reason of URLs beyond what their queue may have
 _AGAIN_AT_ONCE = 1_000  # URLs that are queued again in one transaction
 _MOST_AT_ONCE = 10_000  # URLs that one call hands out, but for those of its last queue
 _PASSED_OVER = 64  # queues without a due URL that one call looks at, beyond those that it wants
+_LIMITED = 60.0  # seconds for which a queue is not looked at that has all URLs that it may have
 
 _queue_id: BindParameter[int] = bindparam("host_id")
 _columns = (hosts.c.id, hosts.c.name, hosts.c.delay)
@@ -64,14 +66,32 @@ _WAITING = Prepared(
         url_rows.c.due > bindparam("now"),
     )
 )
-_queued = (urls.c.host_id == _queue_id, urls.c.state == State.QUEUED)
-_next = (
+_NEXT = Prepared(
     select(urls.c.id, urls.c.url, schedule.c.metadata)
     .join_from(urls, schedule, schedule.c.url_id == urls.c.id, isouter=True)
-    .where(*_queued, urls.c.due <= bindparam("now"))
+    .where(urls.c.host_id == _queue_id, text("state = 0"), urls.c.due <= bindparam("now"))
+    .order_by(urls.c.priority, urls.c.due, urls.c.id)
     .limit(bindparam("most"))
 )
-_NEXT = {name: Prepared(_next.order_by(*queue_order(name))) for name in DIALECTS}
+# As `_NEXT` has them.
+_INDEX = (
+    "CREATE INDEX IF NOT EXISTS frontier_due ON url_rows (host_id, priority, due, id) "
+    "WHERE state = 0"
+)
+# A condition on URLs: nothing is to be done with them any more.
+COMPLETED = and_(
+    url_rows.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]),
+    ~exists().where(schedule.c.url_id == url_rows.c.id, schedule.c.again_at.is_not(None)),
+)
+# How many more URLs the limited queues may complete.
+_LEFT = select(
+    queues.c.host_id,
+    queues.c.most
+    - select(func.count())
+    .where(url_rows.c.host_id == queues.c.host_id, COMPLETED)
+    .correlate(queues)
+    .scalar_subquery(),
+).where(queues.c.most.is_not(None))
 _LEND = Prepared(
     update(url_rows)
     .where(url_rows.c.id == bindparam("url_id"))
@@ -84,7 +104,8 @@ _REST = Prepared(
 )
 _DUE_AGAIN = Prepared(
     select(
-        *(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth, url_rows.c.state, url_rows.c.reason)
+        *(url_rows.c.id, url_rows.c.host_id, url_rows.c.depth, url_rows.c.state),
+        *(url_rows.c.reason, schedule.c.again_at),
     )
     .join_from(schedule, url_rows, schedule.c.url_id == url_rows.c.id)
     .where(schedule.c.again_at <= bindparam("now"))
@@ -130,6 +151,7 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         delay: seconds between two calls that get URLs of a queue without a delay of its own.
     """
     _queue_again(connection, now)
+    left = dict(connection.execute(_LEFT).all())
     found: list[HandedOut] = []
     given = 0
     ready = (
@@ -141,8 +163,8 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         if given == wish.queues or len(found) >= _MOST_AT_ONCE:
             break
         [(out, earliest)] = _WAITING.run(connection, {"host_id": host_id, "now": now})
-        wanted = {"host_id": host_id, "now": now, "most": max(0, wish.per_queue - out)}
-        rows = _NEXT[connection.dialect.name].run(connection, wanted)
+        most = min(wish.per_queue, left.get(host_id, wish.per_queue)) - out
+        rows = _NEXT.run(connection, {"host_id": host_id, "now": now, "most": max(0, most)})
         if rows:
             until = now + wish.seconds
             _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])
@@ -151,8 +173,14 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
             rest(connection, host_id, now + (delay if own_delay is None else own_delay))
             given += 1
         else:  # an outcome wakes the queue before those that are out are back
-            HOSTS.keep(connection, [host_id], earliest or now)
+            until = now + _LIMITED if left.get(host_id, 1) <= 0 else earliest or now
+            HOSTS.keep(connection, [host_id], until)
     return found
+
+
+def index(connection: Connection) -> None:
+    """Make the index that has the URLs of a queue as they are handed out, unless it is there."""
+    connection.exec_driver_sql(_INDEX)
 
 
 def put_queue(connection: Connection, host_id: int, **changed: float | None) -> None:
@@ -173,10 +201,10 @@ def _queue_again(connection: Connection, now: float) -> None:
         return
     moved = {
         url_id: Transition(host_id, depth, state_reason(state, reason), QUEUED)
-        for url_id, host_id, depth, state, reason in rows
+        for url_id, host_id, depth, state, reason, _again_at in rows
         if state not in {State.QUEUED, State.HELD}
     }
-    transitions.move(connection, moved, due=0.0)
+    transitions.move(connection, moved, due_of={row[0]: float(row[5]) for row in rows})
     put_again(connection, dict.fromkeys([row[0] for row in rows]))
 
 
@@ -205,12 +233,13 @@ def wake(connection: Connection, names: Collection[str]) -> None:
     change_rows(connection, woken, list(names))
 
 
-def discover(connection: Connection, queue_of: Mapping[int, str]) -> set[int]:
+def discover(connection: Connection, queue_of: Mapping[int, str], now: float) -> set[int]:
     """Queue those of some URLs that engines do not know, or have deleted; return their ids.
 
     Args:
         connection: in a transaction that holds the write lock alone.
         queue_of: by the ids of URLs the queues in which they belong now.
+        now: seconds since 1970; they are due from then on.
     """
     if not any(
         counts.total_of(connection, counts.url(State.HELD, reason))
@@ -227,7 +256,7 @@ def discover(connection: Connection, queue_of: Mapping[int, str]) -> set[int]:
             change = update(url_rows).where(url_rows.c.id == url_id)
             connection.execute(change.values(host_id=ids[queue], suffix=suffix))
         moved[url_id] = Transition(ids[queue], depth, (State.HELD, reason), QUEUED)
-    transitions.move(connection, moved, due=0.0)
+    transitions.move(connection, moved, due=now)
     return set(moved)
 
 

@@ -132,7 +132,7 @@ def columns_of(
         "source_id": given["source"],
         "priority": given["priority"],
         "attempts": [0] * len(numbers),
-        "due": [0] * len(numbers),
+        "due": given["due"],
         "found_at": found_at,
     }
 

@@ -14,6 +14,7 @@ from canonry.crawler.learn.session import LearningSession
 from canonry.crawler.named_policies import find_policy
 from canonry.crawler.settings import load
 from canonry.storage import State
+from canonry.storage.frontier.queues import QueueFigures
 from canonry.storage.frontier.scheduling import Wish
 from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, releases
@@ -170,11 +171,16 @@ def test_the_end_of_a_block_does_not_end_the_pause(frontier: Frontier) -> None:
     assert len(frontier.get()) == 2
 
 
-def test_urls_nearer_to_the_seeds_go_first(frontier: Frontier) -> None:
-    frontier.put(_A + "far", depth="7")
-    frontier.put(_A + "near", depth="1")
-    frontier.put(_A + "odd", depth="x")
-    assert frontier.get() == [_A + "odd", _A + "near", _A + "far"]
+def test_the_most_overdue_goes_first(frontier: Frontier) -> None:
+    frontier.put(_A + "again", _A + "failed")
+    frontier.get()
+    frontier.report(_A + "again", again_at=frontier.now + 100)
+    frontier.report(_A + "failed", {"fetch.statusCode": "503"}, again_at=frontier.now + 300)
+    frontier.now += 200
+    frontier.put(_A + "z", _A + "b", depth="7")
+    frontier.now += 200
+    frontier.put(_A + "new", depth="1")
+    assert frontier.get() == [f"{_A}{name}" for name in ("again", "z", "b", "failed", "new")]
 
 
 def test_a_failure_with_a_date_is_tried_again_then(frontier: Frontier) -> None:
@@ -245,8 +251,8 @@ def test_an_undiscovered_target_is_put_in_its_own_queue(frontier: Frontier) -> N
     frontier.report(_A + "old", {"_redirTo": "http://b.example/new"})
     frontier.put("http://b.example/new", "http://b.example/other")
     figures = frontier.own.figures("b.example", frontier.now)
-    assert (figures.queued, figures.out) == (2, 0)
-    assert frontier.own.figures("a.example", frontier.now).queued == 0
+    assert (figures.waiting, figures.out) == (2, 0)
+    assert frontier.own.figures("a.example", frontier.now).waiting == 0
 
 
 def test_learns_from_redirects_and_fetches_one_name_of_each_page(frontier: Frontier) -> None:
@@ -289,24 +295,50 @@ def test_learns_from_canonical_links(frontier: Frontier) -> None:
     assert frontier.get(per_queue=100) == [_A + "article/new"]
 
 
-def test_a_limit_holds_what_is_beyond_it_and_a_larger_one_releases_it(frontier: Frontier) -> None:
-    frontier.put(_A + "1")
+def test_a_queue_whose_limit_is_reached_gives_no_more_urls(frontier: Frontier) -> None:
+    frontier.put(*(f"{_A}{n}" for n in range(9)), "http://b.example/")
     frontier.own.set_limit("a.example", 3)
-    assert frontier.put(*(f"{_A}{n}" for n in (1, 2, 2, 3, 4, 5))) == [
-        *(False, True, False, True, True, True)
-    ]
-    assert len(frontier.get()) == 3
-    assert frontier.states() == {"queued": 3, "held": 2}
-    frontier.reopen()
-    frontier.put(_A + "6")
-    frontier.own.set_limit("a.example", 5)
-    assert frontier.states() == {"queued": 5, "held": 1}
-    frontier.own.set_limit("a.example", 0)
-    assert frontier.states() == {"queued": 6}
+    assert frontier.get() == [_A + "0", _A + "1", _A + "2", "http://b.example/"]
+    frontier.report(_A + "0", again_at=frontier.now + 1_000)
     frontier.now += 2
-    assert frontier.get() == [_A + "4", _A + "5", _A + "6"]
+    assert frontier.get() == [_A + "3"], "what is fetched again later is not completed"
+    for n in (1, 2, 3):
+        frontier.report(f"{_A}{n}")
+    frontier.reopen()
+    frontier.now += 2_000
+    assert frontier.get(per_queue=1) == ["http://b.example/"], "its first client has died"
+    assert frontier.put(_A + "9") == [True]
+    frontier.own.set_limit("a.example", 4)
+    assert frontier.get() == [_A + "4"]
+    frontier.own.set_limit("a.example", 0)
+    frontier.now += 2
+    assert len(frontier.get()) == 6
+    assert frontier.states() == {"queued": 8, "fetched": 3}
     with pytest.raises(UnknownQueueError):
-        frontier.own.set_limit("b.example", 5)
+        frontier.own.set_limit("c.example", 5)
+
+
+def test_a_url_for_later_waits_and_keeps_its_queue(frontier: Frontier) -> None:
+    frontier.put(_A + "1", _A + "2", "http://b.example/")
+    frontier.get()
+    frontier.report(_A + "1", again_at=frontier.now + 86_400)
+    frontier.report(_A + "2")
+    frontier.report("http://b.example/")
+    assert frontier.own.figures("", frontier.now) == QueueFigures(
+        waiting=1, out=0, completed=2, queues=2, active_queues=1
+    )
+    assert frontier.own.figures("a.example", frontier.now) == QueueFigures(1, 0, 1, 1, 1)
+    assert frontier.own.names(0, 10, frontier.now, inactive=False) == (["a.example"], 1)
+
+
+def test_a_deleted_queue_is_gone(frontier: Frontier) -> None:
+    frontier.put(_A + "1", _A + "2", "http://b.example/")
+    frontier.get()
+    frontier.report(_A + "1", again_at=frontier.now + 60)
+    assert frontier.own.delete_queue("a.example") == 2
+    assert frontier.own.figures("", frontier.now) == QueueFigures(1, 1, 0, 1, 1)
+    assert frontier.own.figures("a.example", frontier.now) == QueueFigures(0, 0, 0, 0, 0)
+    assert frontier.own.names(0, 10, frontier.now, inactive=True) == (["b.example"], 1)
 
 
 def test_deleted_urls_are_new_when_they_come_again(frontier: Frontier) -> None:

@@ -5,6 +5,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -201,9 +202,9 @@ def test_nothing_is_handed_out_while_inactive(tmp_path: Path) -> None:
         client("SetActive", state=False)
         assert not client("GetActive").state
         assert client.discover(_A, crawlID="later") == ["OK"]
-        assert client.get() == client.get(crawlID="later") == []
+        assert client.get() == []
         client("SetActive", state=True)
-        assert client.get() == client.get(crawlID="later") == [_A]
+        assert client.get() == [_A, _A], "without a crawl, those of all crawls"
 
 
 def test_questions_about_a_crawl_that_is_not_there_do_not_make_it(tmp_path: Path) -> None:
@@ -217,7 +218,7 @@ def test_questions_about_a_crawl_that_is_not_there_do_not_make_it(tmp_path: Path
         with pytest.raises(grpc.RpcError) as error:
             client("GetURLStatus", url=_A, **where)
         assert _status(error) is grpc.StatusCode.NOT_FOUND
-        assert list(client("ListCrawls").values) == ["DEFAULT"]
+        assert list(client("ListCrawls").values) == [], "nothing was put"
     assert [one.name for one in tmp_path.iterdir() if "crawls" in one.name] == []
 
 
@@ -238,6 +239,45 @@ def test_no_two_clients_get_one_url_nor_one_queue_within_its_delay(tmp_path: Pat
         for thread in threads:
             thread.join()
     assert len(found) == len(set(found)) == 40, "each of the queues gave two, once"
+
+
+def test_two_servers_on_one_store(tmp_path: Path) -> None:
+    """Each knows at once what the other one was told; both may be written to."""
+    store = str(tmp_path / "crawl.db")
+    urls = [f"http://h{n % 20}.example/{n}" for n in range(2_000)]
+    with (
+        frontiers.process(store) as (_one, port),
+        frontiers.process(store) as (_other, other_port),
+        frontiers.client(port) as client,
+        frontiers.client(other_port) as other,
+        ThreadPoolExecutor() as threads,
+    ):
+        client("SetDelay", delay_requestable=0)
+        answers = list(threads.map(lambda each: each.batch(urls), (client, other)))
+        new = Counter(status for statuses in answers for status in statuses)
+        assert new == {"OK": 2_000, "SKIPPED": 2_000}
+
+        def work(each: Client) -> list[str]:
+            found: list[str] = []
+            while some := each.get(max_queues=5, max_urls_per_queue=20, delay_requestable=600):
+                assert set(each.put([known(url) for url in some])) == {"OK"}
+                found += some
+            return found
+
+        fetched = [url for some in threads.map(work, (client, other)) for url in some]
+        assert sorted(fetched) == sorted(urls), "each once"
+        assert other("GetStats").counts["completed"] == 2_000
+
+
+def test_a_deleted_crawl_is_not_listed(tmp_path: Path) -> None:
+    with frontiers.serving(tmp_path) as client:
+        client.discover(_A)
+        client.discover(_A, crawlID="other")
+        assert list(client("ListCrawls").values) == ["DEFAULT", "other"]
+        assert client("DeleteCrawl", value="DEFAULT").value == 1
+        assert list(client("ListCrawls").values) == ["other"]
+        assert client("GetStats").numberOfQueues == 0
+        assert client.discover(_A) == ["OK"]
 
 
 def test_a_killed_server_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
