@@ -109,7 +109,7 @@ class URLFilter:
         hold = self._beyond(host, depth, hops) or _unless_seed(hold, depth)
         held = None if hold is None else hold.label
         return _CANDIDATE(
-            (url, raw_url, key, host, depth, hops, source, held, False, priority, False)
+            (url, raw_url, key, host, depth, hops, source, held, False, priority, False, 0.0)
         )
 
     def _find_target(self, reference: str, base: str | None) -> _Target:
