@@ -1,9 +1,9 @@
 """Calls of the API: the handlers of its methods, errors as statuses, and streams in both ways."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
@@ -14,11 +14,11 @@ from canonry.storage import StoreError
 from canonry.storage.frontier.crawl_stores import CrawlNameError
 
 _MOST_WAITING = 16 << 20  # bytes of a stream that are not acknowledged
+_AT_ONCE = 1_000  # messages of a stream that are answered together
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _Handler: TypeAlias = Callable[..., Any]
 _Decode: TypeAlias = Callable[[bytes], Message]
-# Waits for an answer. No coroutine: those are to be awaited, and a client may go away before.
-Answer: TypeAlias = Callable[[], Awaitable[Message]]
+_T = TypeVar("_T")
 
 
 def handlers(service: object) -> grpc.GenericRpcHandler:
@@ -88,40 +88,52 @@ async def _explaining(context: Context) -> AsyncIterator[None]:
 
 async def pipelined(
     requests: AsyncIterator[bytes],
-    put: Callable[[bytes], Awaitable[Answer]],
+    accept: Callable[[bytes], Awaitable[_T]],
+    answer: Callable[[Sequence[_T]], Awaitable[Iterable[Message]]],
     context: Context,
     most: int,
 ) -> None:
-    """Put what a client streams while what came before is written; answer in its order.
+    """Read what a client streams while what came before is written; answer in its order.
+
+    What waits is answered together: for one message, each step would take longer than the work.
 
     Args:
         requests: of the client.
-        put: puts one, and returns what waits for its answer.
+        accept: checks one.
+        answer: writes some, and returns the answers to them.
         context: of the call.
         most: how many requests may wait for their answers; their bytes are limited, too.
     """
-    waiting: asyncio.Queue[tuple[int, Answer] | None] = asyncio.Queue(most)
-    unanswered = 0  # bytes
-    room = asyncio.Event()
+    waiting: list[tuple[int, _T]] = []  # with their bytes
+    unanswered, is_over = 0, False  # bytes
+    arrived, room = asyncio.Event(), asyncio.Event()
 
     async def read() -> None:
-        nonlocal unanswered
+        nonlocal unanswered, is_over
         try:
             async for request in requests:
-                while unanswered > _MOST_WAITING:
+                while unanswered > _MOST_WAITING or len(waiting) >= most:
                     room.clear()
                     await room.wait()
+                waiting.append((len(request), await accept(request)))
                 unanswered += len(request)
-                await waiting.put((len(request), await put(request)))
+                arrived.set()
         finally:
-            await waiting.put(None)
+            is_over = True
+            arrived.set()
 
     reading = asyncio.create_task(read())
     try:
-        while (taken := await waiting.get()) is not None:
-            size, answer = taken
-            await context.write(await answer())
-            unanswered -= size
+        while waiting or not is_over:
+            if not waiting:
+                arrived.clear()
+                await arrived.wait()
+                continue
+            taken = waiting[:_AT_ONCE]
+            del waiting[:_AT_ONCE]
+            for message in await answer([one for _size, one in taken]):
+                await context.write(message)
+            unanswered -= sum(size for size, _one in taken)
             room.set()
         async with _explaining(context):
             await reading

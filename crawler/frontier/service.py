@@ -2,15 +2,15 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple
 
 import grpc
 
 from canonry.canon import redact
 from canonry.crawler.frontier import messages
-from canonry.crawler.frontier.calls import Answer, Context, pipelined
+from canonry.crawler.frontier.calls import Context, pipelined
 from canonry.crawler.frontier.crawl_frontier import UnknownQueueError
 from canonry.crawler.frontier.crawls import Crawls, NotWrittenError
 from canonry.crawler.frontier.messages import FAIL, OK, SKIPPED, Message
@@ -31,8 +31,20 @@ _SHOWN = 200  # characters of a URL in the log
 _LISTED_AT_ONCE = 1_000
 _NEVER = (1 << 63) - 1  # the last second that databases can hold
 _LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
-# The places of items of one crawl in their batch, and what will be the answers to them.
-_Answered: TypeAlias = tuple[list[int], Awaitable[list[bool | None]]]
+
+
+class _Put(NamedTuple):
+    """A URL on its way into a crawl."""
+
+    crawl: str
+    item: Item
+
+
+class _Accepted(NamedTuple):
+    """A message of a stream that waits to be written."""
+
+    number: str
+    items: list[_Put]
 
 
 class Service:
@@ -79,52 +91,72 @@ class Service:
     ) -> None:
         """Write what a client streams, and acknowledge each URL when it is committed."""
 
-        async def put(raw: bytes) -> Answer:
+        async def accept(raw: bytes) -> _Accepted:
             message = messages.URLItem.FromString(raw)
-            item, name = self._item(message)
-            crawl = await self._crawls.of(name)
-            number = message.ID or item.url
-            return partial(_acknowledged, messages.AckMessage(ID=number), crawl.put([item]))
+            one = self._item(message)
+            await self._crawls.of(one.crawl)
+            return _Accepted(message.ID or one.item.url, [one])
 
-        await pipelined(requests, put, context, _URLS_WAITING)
+        async def answer(some: Sequence[_Accepted]) -> list[Message]:
+            statuses = await self._put(some)
+            pairs = zip(some, statuses, strict=True)
+            return [messages.AckMessage(ID=one.number, status=status) for one, [status] in pairs]
+
+        await pipelined(requests, accept, answer, context, _URLS_WAITING)
 
     async def PutDiscovered(  # noqa: N802
         self, requests: AsyncIterator[bytes], context: Context
     ) -> None:
         """Write batches of new URLs, and acknowledge each batch when it is committed."""
 
-        async def put(raw: bytes) -> Answer:
+        async def accept(raw: bytes) -> _Accepted:
             try:
                 batch = messages.DiscoveredBatch.FromString(raw)
             except messages.DecodeError:  # then clients send URLs one by one
                 await context.abort(
                     grpc.StatusCode.UNIMPLEMENTED, "this form of a batch is not known here"
                 )
-            return partial(_acknowledged_batch, batch.ID, await self._put_batch(batch.items))
+            items = [_Put(info.crawlID, self._item_of(info)) for info in batch.items]
+            for name in {one.crawl for one in items}:
+                await self._crawls.of(name)
+            return _Accepted(batch.ID, items)
 
-        await pipelined(requests, put, context, _BATCHES_WAITING)
+        async def answer(some: Sequence[_Accepted]) -> list[Message]:
+            pairs = zip(some, await self._put(some), strict=True)
+            return [messages.BatchAck(ID=one.number, statuses=found) for one, found in pairs]
 
-    async def _put_batch(self, infos: Sequence[Message]) -> list[_Answered]:
-        """Put new URLs; return for each crawl what will be its answers, and their places."""
-        by_crawl: dict[str, tuple[list[int], list[Item]]] = {}
-        for place, info in enumerate(infos):
-            places, items = by_crawl.setdefault(info.crawlID, ([], []))
-            places.append(place)
-            items.append(self._item_of(info))
-        return [
-            (places, (await self._crawls.of(name)).put(items))
-            for name, (places, items) in by_crawl.items()
-        ]
+        await pipelined(requests, accept, answer, context, _BATCHES_WAITING)
 
-    def _item(self, message: Message) -> tuple[Item, str]:
-        """Return a URL as it was put, and the name of its crawl."""
+    async def _put(self, some: Sequence[_Accepted]) -> list[list[int]]:
+        """Put the items of some messages; return for each message the statuses of its items.
+
+        Those of a failed transaction are to be sent again.
+        """
+        by_crawl: dict[str, list[Item]] = {}
+        for message in some:
+            for one in message.items:
+                by_crawl.setdefault(one.crawl, []).append(one.item)
+        answers = {
+            name: (await self._crawls.of(name)).put(items) for name, items in by_crawl.items()
+        }
+        statuses: dict[str, Iterator[int]] = {}
+        for name, answered in answers.items():
+            try:
+                found = [OK if answer else SKIPPED for answer in await answered]
+            except NotWrittenError:
+                found = [FAIL] * len(by_crawl[name])
+            statuses[name] = iter(found)
+        return [[next(statuses[one.crawl]) for one in message.items] for message in some]
+
+    def _item(self, message: Message) -> _Put:
+        """Return a URL as it was put; the message is used up."""
         if message.WhichOneof("item") == "known":
-            info, name = message.known.info, message.known.info.crawlID
+            name = message.known.info.crawlID
             again_at = min(message.known.refetchable_from_date, _NEVER)
-            return self._item_of(info)._replace(is_known=True, again_at=again_at), name
-        info = message.discovered.info
-        name = info.crawlID
-        return self._item_of(info), name
+            item = self._item_of(message.known.info)
+            return _Put(name, item._replace(is_known=True, again_at=again_at))
+        name = message.discovered.info.crawlID
+        return _Put(name, self._item_of(message.discovered.info))
 
     def _item_of(self, info: Message) -> Item:
         """Return an item; the message is used up."""
@@ -277,30 +309,6 @@ class Service:
         level = request.DESCRIPTOR.enum_types_by_name["Level"].values_by_number[request.level].name
         logging.getLogger(request.package or "canonry").setLevel(_LEVELS[level])
         return messages.Empty()
-
-
-async def _acknowledged(ack: Message, answered: Awaitable[list[bool | None]]) -> Message:
-    """Return the acknowledgement of one URL."""
-    [ack.status] = await _statuses(answered, 1)
-    return ack
-
-
-async def _acknowledged_batch(number: str, answers: Sequence[_Answered]) -> Message:
-    """Return the acknowledgement of a batch."""
-    statuses = [FAIL] * sum(len(places) for places, _answered in answers)
-    for places, answered in answers:
-        for place, status in zip(places, await _statuses(answered, len(places)), strict=True):
-            statuses[place] = status
-    return messages.BatchAck(ID=number, statuses=statuses)
-
-
-async def _statuses(answered: Awaitable[list[bool | None]], number: int) -> list[int]:
-    """Return the statuses of items: those of a failed transaction are to be sent again."""
-    try:
-        answers = await answered
-    except NotWrittenError:
-        return [FAIL] * number
-    return [OK if answer else SKIPPED for answer in answers]
 
 
 def _as_item(known: FrontierURL, crawl: str) -> Message:
