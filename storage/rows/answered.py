@@ -38,9 +38,8 @@ def write_answers(
         has_rules: True if learned rules may hold URLs that these outcomes show are needed.
     """
     counted = [one for one in recorded if not one.late]
-    for one in counted:
-        edges = [(hop, admission.url_id) for hop, admission in one.led]
-        pages.put_aliases(connection, one.outcome.url_id, edges, now)
+    led = [(one.outcome.url_id, hop, to.url_id) for one in counted for hop, to in one.led]
+    pages.put_aliases(connection, led, now)
     outcomes = [one.outcome for one in counted]
     answered = [(o.url_id, page) for o in outcomes if (page := o.page or o.unread) is not None]
     pages.put_pages(connection, answered, now)

@@ -82,12 +82,16 @@ def confirm(connection: Connection, url_ids: Sequence[int], now: float) -> None:
     _CONFIRM.run_many(connection, [{"page": url_id, "now": now} for url_id in url_ids])
 
 
-def put_aliases(
-    connection: Connection, from_id: int, edges: Iterable[tuple[Hop, int]], now: float
-) -> None:
-    """Write where a URL leads; an edge that is known counts once more."""
+def put_aliases(connection: Connection, edges: Iterable[tuple[int, Hop, int]], now: float) -> None:
+    """Write where URLs lead; an edge that is known counts once more.
+
+    Args:
+        connection: in a writing transaction.
+        edges: the id of a URL, how it leads to another one, and the id of that.
+        now: seconds since 1970.
+    """
     changes: Counter[counts.Counted] = Counter()
-    for hop, to_id in edges:
+    for from_id, hop, to_id in edges:
         edge = {
             "from_id": from_id,
             "to_id": to_id,
