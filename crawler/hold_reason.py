@@ -31,7 +31,6 @@ class HoldReason(Enum):
     HOST_BLOCKED = "its host is blocked (canonry hosts)"
     PATTERN_EXCLUDED = "its pattern is excluded (canonry patterns)"
     UNDISCOVERED = "another URL leads to it, and the engine that fetches has not found it itself"
-    QUEUE_LIMIT = "its queue has as many URLs as the engine that fetches allows (SetCrawlLimit)"
     DELETED = "the engine that fetches has deleted it; it is new when it comes again"
     OURS = "Canonry itself failed on it; a message said how, and the next run tries again"
 

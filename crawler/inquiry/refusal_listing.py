@@ -1,6 +1,6 @@
 """Held and failed URLs for people: how many for each reason, and what would release them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 from sqlalchemy import Connection
@@ -29,7 +29,6 @@ _KEPT = frozenset(
         HoldReason.RECORD,
         HoldReason.PORT,
         HoldReason.UNDISCOVERED,
-        HoldReason.QUEUE_LIMIT,
         HoldReason.DELETED,
     )
 )
@@ -71,12 +70,39 @@ class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
     has_more: bool
 
 
-def refusals_of(connection: Connection) -> list[RefusalAnswer]:
-    """Return for what reasons URLs are held or have failed, the most frequent first."""
+# Limits that a person has set, or that are ours, and answers that may come back: for the rest of
+# what is held, the crawl does as it was told.
+_LOOKED_AT = frozenset(
+    reason.label
+    for reason in (
+        HoldReason.PATTERN_BUDGET,
+        HoldReason.HOST_BUDGET,
+        HoldReason.DOMAIN_BUDGET,
+        HoldReason.WALL,
+        HoldReason.OURS,
+    )
+)
+
+
+def needs_person(refusal: Refusal) -> bool:
+    """Return True if a person should look at what is refused for a reason."""
+    return refusal.state == "failed" or refusal.reason.partition(":")[0] in _LOOKED_AT
+
+
+def refusals_of(
+    connection: Connection, wanted: Callable[[Refusal], bool] = lambda _refusal: True
+) -> list[RefusalAnswer]:
+    """Return for what reasons URLs are held or have failed, the most frequent first.
+
+    Args:
+        connection: to a store.
+        wanted: True for the reasons that are returned.
+    """
     crawl = last_crawl(connection)
     excluded = steered_patterns.holding(connection)
     answers = []
-    for place, (refusal, number) in enumerate(releases.refusals(connection)):
+    found = [one for one in releases.refusals(connection) if wanted(one[0])]
+    for place, (refusal, number) in enumerate(found):
         rows: Sequence[RefusedURL] = ()
         if place < _WITH_EXAMPLES:
             rows, _more = releases.urls_of(connection, refusal, most=_EXAMPLES)

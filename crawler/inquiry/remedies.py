@@ -144,9 +144,6 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.HOST_BLOCKED.label: lambda case: f"canonry hosts unblock {host_of(case.url)}",
         HoldReason.PATTERN_EXCLUDED.label: _include,
         HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),
-        HoldReason.QUEUE_LIMIT.label: _says(
-            "a larger limit: SetCrawlLimit of the engine's frontier"
-        ),
         HoldReason.DELETED.label: _says("the engine puts it again"),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
         Fault.DNS.label: _says(_SAME),

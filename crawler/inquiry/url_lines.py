@@ -94,11 +94,11 @@ def _found(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
     else:
         yield "found on", LinkedURL(finding.on[0]), where
     for url in finding.on[1 : 1 + _WAY]:
-        yield "", "that on ", LinkedURL(url)
+        yield "", "which was found on ", LinkedURL(url)
     if len(finding.on) > 1 + _WAY:
         more = len(finding.on) - 2 - _WAY
         yield "", f"… {more:,} more …" if more else "…"
-        yield "", "that on ", LinkedURL(finding.on[-1])
+        yield "", "which was found on ", LinkedURL(finding.on[-1])
     if finding.raw_url != (answer.known_as or answer.url):
         yield "written", finding.raw_url
     for at, url in enumerate(finding.named_by):

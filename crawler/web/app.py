@@ -11,12 +11,52 @@ from aiohttp import web
 from canonry import __version__
 from canonry.crawler.web.answers import Answers, as_json
 from canonry.crawler.web.panel import BadQuestionError, LiveCrawl, Panel
-from canonry.crawler.web.registry import PANELS, STRIP
 from canonry.crawler.web.safety import HEADERS, Safety
 from canonry.crawler.web.store_reader import StoreReader
+from canonry.crawler.web.views import growth_view, now_view, store_views, todo_view
 from canonry.storage import StoreError
 from canonry.storage.sql.engine import without_password
 
+NOW = Panel(  # on every page
+    "now",
+    "Now",
+    "Is it done, and is it well?",
+    now_view.view,
+    live=True,
+    listed=False,
+)
+
+PANELS: tuple[Panel, ...] = (
+    NOW,
+    Panel(
+        "to-do",
+        "To do",
+        "What needs a person, and the command that helps.",
+        todo_view.view,
+        live=True,
+        front=True,
+    ),
+    Panel(
+        "growth",
+        "Growth",
+        "URLs over time: known, fetched, merged, held and queued.",
+        growth_view.view,
+        live=True,
+        front=True,
+    ),
+    Panel(
+        "not-fetched",
+        "Not fetched",
+        "Why a URL was not fetched: ask for one, or look at the reasons.",
+        store_views.not_fetched,
+    ),
+    Panel(
+        "made-one",
+        "Made one",
+        "Which rules made URLs one, and what the crawl has learned, with the evidence.",
+        store_views.made_one,
+    ),
+)
 STATIC = Path(__file__).parent / "static"
 _LONGEST_PATH = 200  # characters
 _JSON = ".json"
@@ -67,7 +107,7 @@ class _Site:
 
     async def page(self, panel: Panel, request: web.Request) -> web.StreamResponse:
         """Respond with a panel's own page."""
-        return await self._page(request, panel, [] if panel is STRIP else [panel])
+        return await self._page(request, panel, [] if panel is NOW else [panel])
 
     async def json(self, panel: Panel, request: web.Request) -> web.StreamResponse:
         """Respond with a panel's JSON."""
@@ -76,13 +116,12 @@ class _Site:
     async def _page(
         self, request: web.Request, current: Panel | None, panels: list[Panel]
     ) -> web.Response:
-        """Respond with a whole page: the strip, and some panels."""
+        """Respond with a whole page: where the crawl stands, and some panels."""
         fields = request.query if current else {}
         text = self._answers.page(
             "page.html",
             current=current,
-            strip=await self._answers.of(STRIP, {}),
-            strip_panel=STRIP,
+            now=await self._answers.of(NOW, {}),
             found=[(panel, await self._answers.of(panel, fields)) for panel in panels],
             query=request.query_string,
         )

@@ -91,7 +91,7 @@ View: TypeAlias = Callable[[Connection, Asked], object]
 
 
 class Panel(NamedTuple):
-    """A panel of the page: one row of the table in `canonry.crawler.web.registry`.
+    """A panel of the page: one row of `canonry.crawler.web.app.PANELS`.
 
     Its path is ``/NAME``, its JSON ``/NAME.json``, its template ``templates/NAME.html``.
     """

@@ -37,8 +37,10 @@ LIVE = (
     Picture("overview-phone-dark", "", NARROW, 1100, dark=True),
 )
 AFTERWARDS = (
-    Picture("rules-dark", "rules?id=7b34cf6b9c", WIDE, 640, dark=True),
-    Picture("why-phone", "why?url=HTTP://Shop.example:80/a/../product/15%23top", NARROW, 1100),
+    Picture("rules-dark", "made-one?id=7b34cf6b9c", WIDE, 640, dark=True),
+    Picture(
+        "why-phone", "not-fetched?url=HTTP://Shop.example:80/a/../product/15%23top", NARROW, 1100
+    ),
 )
 
 

@@ -55,7 +55,7 @@ def test_the_wheel_has_one_name_at_the_top(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"canonry"}
     assert {"canonry/config/policies/web@1.toml", "canonry/py.typed"} <= names
-    page = {"templates/page.html", "templates/strip.html", "static/page.js", "static/style.css"}
+    page = {"templates/page.html", "templates/now.html", "static/page.js", "static/style.css"}
     assert {f"canonry/crawler/web/{name}" for name in page} <= names
 
 

@@ -46,7 +46,6 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.HOST_BLOCKED,
     HoldReason.PATTERN_EXCLUDED,
     HoldReason.UNDISCOVERED,
-    HoldReason.QUEUE_LIMIT,
     HoldReason.DELETED,
 }
 _BUDGETS = frozenset({HoldReason.PATTERN_BUDGET, HoldReason.HOST_BUDGET})

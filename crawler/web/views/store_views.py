@@ -1,12 +1,11 @@
-"""Views of a store for the live page: hosts, refusals, merges, rules, and one URL."""
+"""Views of a store for the live page: what was not fetched, and what was made one."""
 
 import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from canonry.crawler.inquiry import host_listing, merge_facts, refusal_listing, rule_facts
+from canonry.crawler.inquiry import merge_facts, refusal_listing, rule_facts
 from canonry.crawler.inquiry.ask import MEMBERS, ask
-from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.merge_facts import Merges
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer, RefusalPage
 from canonry.crawler.inquiry.rule_facts import RuleListing
@@ -24,49 +23,72 @@ _MOST_MEMBERS = 1_000
 _LARGEST_ROW = 10**12 - 1
 
 
-def hosts(connection: Connection, asked: Asked) -> HostListing:
-    """Return the first hosts; the query has ``sort``, ``match`` and ``show``."""
-    return host_listing.hosts_of(
-        connection,
-        asked.now,
-        order=asked.choice("sort", host_listing.ORDERS),
-        part=asked.text("match"),
-        blocked=asked.choice("show", ("all", "blocked")) == "blocked",
-    )
+class NotFetched(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one URL; or all reasons, or one of them."""
 
-
-class RefusedView(msgspec.Struct, frozen=True, kw_only=True):
-    """All reasons, or one of them."""
-
+    url: URLAnswer | None  # that the query names
     reasons: list[RefusalAnswer]
     one: RefusalPage | None  # the URLs of the reason that the query names
 
 
-def refused(connection: Connection, asked: Asked) -> RefusedView:
-    """Return all reasons; with ``state`` and ``reason``, the newest URLs of that reason."""
-    reason = asked.text("reason")
-    if not reason:
-        return RefusedView(reasons=refusal_listing.refusals_of(connection), one=None)
-    wanted = Refusal(asked.choice("state", ("held", "failed")), reason)
-    return RefusedView(reasons=[], one=refusal_listing.urls_of(connection, wanted))
+def not_fetched(connection: Connection, asked: Asked) -> NotFetched:
+    """Return all reasons; with ``state`` and ``reason``, the newest URLs of that reason.
 
-
-def merges(connection: Connection, asked: Asked) -> Merges:
-    """Return all rules that merged URLs.
-
-    With the field ``rule``, also return the latest merges of that rule.
+    With ``url``, or the ``row`` of a URL that is too long for a request or has a hidden password,
+    return all that the store knows of it; ``members`` limits how many URLs of its resource are
+    listed.
     """
+    if url := _url_of(connection, asked):
+        members = asked.number("members", MEMBERS, _MOST_MEMBERS)
+        answer = ask(connection, url, asked.now, members=members)
+        return NotFetched(url=answer, reasons=[], one=None)
+    if reason := asked.text("reason"):
+        wanted = Refusal(asked.choice("state", ("held", "failed")), reason)
+        return NotFetched(url=None, reasons=[], one=refusal_listing.urls_of(connection, wanted))
+    return NotFetched(url=None, reasons=refusal_listing.refusals_of(connection), one=None)
+
+
+def _url_of(connection: Connection, asked: Asked) -> str:
+    """Return the URL that a query names; "" if it names none."""
+    if (url := asked.text("url")) or not asked.text("row"):
+        return url
+    stored = known_url.url_of(connection, asked.number("row", 0, _LARGEST_ROW))
+    if stored is None:
+        raise BadQuestionError("the store has no such row")
+    return stored
+
+
+class MadeOne(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that merged URLs, or one of them; and learned rules, or one of them."""
+
+    merges: Merges | None  # null: the query is about learned rules
+    rules: RuleListing | None  # null: the query is about merges
+
+
+def made_one(connection: Connection, asked: Asked) -> MadeOne:
+    """Return the rules that merged URLs, and the learned ones that act.
+
+    With ``rule``, return the latest merges of that rule. With ``state`` or ``host``, return the
+    learned rules of it, and with ``id`` one with its evidence; ``after`` continues a list where the
+    last answer ended.
+    """
+    if asked.text("rule"):
+        return MadeOne(merges=_merges(connection, asked), rules=None)
+    if any(map(asked.text, ("state", "host", "id", "after"))):
+        return MadeOne(merges=None, rules=_rules(connection, asked))
+    return MadeOne(merges=_merges(connection, asked), rules=_rules(connection, asked))
+
+
+def _merges(connection: Connection, asked: Asked) -> Merges:
+    """Return all rules that merged URLs; with a name, also the latest merges of that one."""
     try:
         return merge_facts.merges(connection, asked.text("rule"), _EXAMPLES)
     except LookupError:
         raise BadQuestionError("no such rule has merged anything in this store") from None
 
 
-def rules(connection: Connection, asked: Asked) -> RuleListing:
-    """Return rules: those of a ``state``, or of a ``host``; or one by its ``id``, with evidence.
-
-    ``after`` continues a list where the last answer ended.
-    """
+def _rules(connection: Connection, asked: Asked) -> RuleListing:
+    """Return learned rules: those of a state, or of a host; or one by its id, with evidence."""
     if rule_id := asked.text("id"):
         try:
             rule = rule_store.find(connection, rule_id)
@@ -81,26 +103,3 @@ def rules(connection: Connection, asked: Asked) -> RuleListing:
         return rule_facts.in_state(connection, state, _LISTED, asked.text("after"))
     except LookupError:
         raise BadQuestionError('"after" has to be what "more" was') from None
-
-
-class NotAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to say before a URL is asked for."""
-
-    asked: None = None
-    hint: str = "give a URL: ?url=…, or the row of one in the store: ?row=…"
-
-
-def why(connection: Connection, asked: Asked) -> URLAnswer | NotAsked:
-    """Return all that a store knows of a URL.
-
-    The URL is the field ``url``, or the field ``row`` if it is too long for a request or has a
-    hidden password. ``members`` limits how many URLs of its resource are listed.
-    """
-    url = asked.text("url")
-    members = asked.number("members", MEMBERS, _MOST_MEMBERS)
-    if not url and asked.text("row"):
-        stored_url = known_url.url_of(connection, asked.number("row", 0, _LARGEST_ROW))
-        if stored_url is None:
-            raise BadQuestionError("the store has no such row")
-        url = stored_url
-    return ask(connection, url, asked.now, members=members) if url else NotAsked()

@@ -135,8 +135,12 @@ def _everywhere(store: str) -> dict[str, dict[str, int]]:
     found = {}
     with live_page(store) as viewer:
         host = listed[0]["host"]
-        by_state = {one["id"]: one for one in viewer.json("/rules")["rules"]}
-        by_host = {one["id"]: one for one in viewer.json(f"/rules?host={host}")["rules"]}
+        by_state = {
+            one["id"]: one for one in viewer.json("/made-one?state=active")["rules"]["rules"]
+        }
+        by_host = {
+            one["id"]: one for one in viewer.json(f"/made-one?host={host}")["rules"]["rules"]
+        }
         for one in listed:
             rule_id = one["id"]
             shown = _printed("rules", "show", rule_id, *where)
@@ -147,7 +151,9 @@ def _everywhere(store: str) -> dict[str, dict[str, int]]:
                 "show": int(shown.partition(" held because of it")[0].split()[-2]),
                 "state": by_state[rule_id]["suppressed"],
                 "host": by_host[rule_id]["suppressed"],
-                "rule": viewer.json(f"/rules?id={rule_id}")["chosen"]["rule"]["suppressed"],
+                "rule": viewer.json(f"/made-one?id={rule_id}")["rules"]["chosen"]["rule"][
+                    "suppressed"
+                ],
             }
     return found
 
@@ -160,5 +166,5 @@ def _held_in_all(store: str) -> set[int]:
         return {
             sum(url["reason"] == "learned" for url in urls),
             status["held"].get("learned", 0),
-            viewer.json("/strip")["suppressed"],
+            viewer.json("/now")["suppressed"],
         }

@@ -17,8 +17,8 @@ from support.sites import wait_for
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import serving
+from canonry.crawler.web.app import PANELS
 from canonry.crawler.web.panel import LiveCrawl, Panel
-from canonry.crawler.web.registry import PANELS
 from canonry.crawler.web.serving import Place
 
 TOKEN = "not-guessed-easily"  # noqa: S105
@@ -52,13 +52,14 @@ def test_every_panel_has_its_json(viewer: Viewer, panel: Panel) -> None:
     assert "secret" not in reply.text
 
 
-def test_the_strip_counts_what_is_in_the_store(viewer: Viewer) -> None:
-    found = viewer.json("/strip")
+def test_now_counts_what_is_in_the_store(viewer: Viewer) -> None:
+    found = viewer.json("/now")
     counted = {name: found[name] for name in ("queued", "fetched", "redirected", "held")}
     assert counted == {"queued": 0, "fetched": 4, "redirected": 1, "held": 1}
     assert (found["state"], found["error_pages"], found["failed"]) == ("finished", 1, 0)
     assert found["merged_links"] == 2
-    assert found["pages_per_second"] is found["in_flight"] is found["left"] is None
+    assert found["pages_per_second"] is found["left"] is None
+    assert (found["says"], found["share"], found["to_do"]) == ("It is done: 4 pages.", 1.0, 0)
 
 
 def test_another_name_is_not_answered(viewer: Viewer) -> None:
@@ -66,7 +67,7 @@ def test_another_name_is_not_answered(viewer: Viewer) -> None:
     assert reply.status == 421
     assert "finished" not in reply.text
     assert "--allow-host" in reply.text
-    assert viewer.get("/strip.json", Host="evil.example").data.keys() == {"error"}
+    assert viewer.get("/now.json", Host="evil.example").data.keys() == {"error"}
 
 
 def test_unknown_pages_and_questions_are_answered_in_a_sentence(viewer: Viewer) -> None:
@@ -89,15 +90,15 @@ def test_a_token_is_needed_once_it_is_given(crawled: str) -> None:
         refused = viewer.get("/")
         assert refused.status == 401
         assert 'name="token"' in refused.text
-        assert viewer.get("/strip.json").status == viewer.get("/why").status == 401
+        assert viewer.get("/now.json").status == viewer.get("/to-do").status == 401
         assert viewer.get("/?token=wrong-but-long").status == 401
         assert viewer.get("/static/style.css").status == 200
-        sent = viewer.get(f"/strip?token={TOKEN}&x=1")
-        assert (sent.status, sent.headers["Location"]) == (303, "/strip?x=1")
+        sent = viewer.get(f"/now?token={TOKEN}&x=1")
+        assert (sent.status, sent.headers["Location"]) == (303, "/now?x=1")
         cookie = sent.headers["Set-Cookie"]
         assert {"HttpOnly", "SameSite=Strict"} <= set(cookie.split("; "))
         assert viewer.get("/", Cookie=cookie.partition(";")[0]).status == 200
-        assert viewer.json("/strip", Authorization=f"Bearer {TOKEN}")["state"] == "finished"
+        assert viewer.json("/now", Authorization=f"Bearer {TOKEN}")["state"] == "finished"
 
 
 def test_a_store_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
@@ -109,8 +110,8 @@ def test_a_store_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
         assert 'http-equiv="refresh"' in reply.text
         crawl(tmp_path, lambda _head: page())
         watched.update(Progress(pages=7, in_flight=3, queued=5))
-        found = viewer.json("/strip")
-        assert (found["state"], found["in_flight"], found["fetched"]) == ("running", 3, 1)
+        found = viewer.json("/now")
+        assert (found["state"], found["fetched"]) == ("running", 1)
 
 
 def test_a_store_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_a_store_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("UPDATE meta SET value = '3' WHERE name = 'schema'")
     with live_page(f"sqlite:///{tmp_path / 'store.db'}") as viewer:
-        reply = viewer.get("/strip.json")
+        reply = viewer.get("/now.json")
         assert reply.status == 503
         assert "it has schema 3" in reply.data["error"]
 
@@ -139,5 +140,8 @@ def test_every_panel_of_a_running_crawl_says_that_it_runs(tmp_path: Path) -> Non
             with urlopen(f"{address}{name}.json?url=http://shop.example/") as answer:  # noqa: S310 - on loopback
                 return json.load(answer)
 
-        wait_for(lambda: panel("why")["crawl"] is not None)
-        assert panel("why")["crawl"]["state"] == panel("strip")["state"] == "running"
+        def crawl() -> Any:  # noqa: ANN401 - JSON
+            return panel("not-fetched")["url"]["crawl"]
+
+        wait_for(lambda: crawl() is not None)
+        assert crawl()["state"] == panel("now")["state"] == "running"

@@ -11,7 +11,7 @@ from support.browsing.shop import EVIL, TITLES, crawl_of_shop, store_of_shop
 from support.browsing.visits import NARROW, WIDE, figure, too_wide, visit
 from support.live_pages import live_page
 
-from canonry.crawler.web.registry import PANELS
+from canonry.crawler.web.app import PANELS
 
 _PATHS = ["", *(panel.name for panel in PANELS)]
 
@@ -89,7 +89,7 @@ def test_it_can_be_read_without_its_script(browser: Browser, address: str) -> No
     page = context.new_page()
     for path in _PATHS:
         page.goto(address + path)
-        expect(page.locator(".strip")).to_contain_text("fetched")
+        expect(page.locator(".now")).to_contain_text("fetched")
         expect(page.locator("button:visible", has_text="Pause")).to_have_count(0)
     context.close()
 
@@ -108,16 +108,16 @@ def test_values_move_while_a_crawl_runs(browser: Browser, tmp_path: Path) -> Non
 def test_what_sites_write_is_only_text(browser: Browser, address: str) -> None:
     """`visit` fails if a script of theirs runs, or anything of theirs is fetched."""
     with visit(browser, address, width=NARROW) as page:
-        for path in [*_PATHS, *(f"why?url={quote(EVIL + name[1:])}" for name in TITLES)]:
+        for path in [*_PATHS, *(f"not-fetched?url={quote(EVIL + name[1:])}" for name in TITLES)]:
             page.goto(address + path)
             assert too_wide(page) == [], path
             assert page.locator("main img, main script, [onmouseover], [onerror]").count() == 0
             links = page.evaluate("[...document.links].map(link => link.protocol)")
             assert set(links) <= {"http:", "https:"}
             assert "\u202e" not in page.content()
-        page.goto(f"{address}why?url={EVIL}script")
+        page.goto(f"{address}not-fetched?url={EVIL}script")
         expect(page.locator("main")).to_contain_text(TITLES["/script"])
-        page.goto(f"{address}why?url={EVIL}turned")
+        page.goto(f"{address}not-fetched?url={EVIL}turned")
         expect(page.locator("main")).to_contain_text("invoice \u27e8U+202E\u27e9fdp.exe")
-        page.goto(f"{address}why?url={EVIL}quote")
+        page.goto(f"{address}not-fetched?url={EVIL}quote")
         expect(page.locator("main")).to_contain_text("{{ 7 * 7 }}")

@@ -108,7 +108,7 @@ def assert_harmless(text: str) -> None:
 
 
 def test_merges_are_counted_by_rule_with_their_section(looking: Viewer) -> None:
-    found = looking.json("/merges")
+    found = looking.json("/made-one")["merges"]
     by_rule = {row["rule"]: row for row in found["rules"]}
     assert by_rule.keys() == {
         "tracking", "fragment", "redirect", "canonical", "learned", "content",
@@ -126,14 +126,14 @@ def test_merges_are_counted_by_rule_with_their_section(looking: Viewer) -> None:
         f"{SEED}p1",
     )
     assert found["chosen"] is None
-    text = looking.get("/merges").text
+    text = looking.get("/made-one").text
     assert "2 links" in text
     assert '1 pages <span class="faint">of 3 that name another page</span>' in text
     assert_harmless(text)
 
 
 def test_a_merge_is_explained_by_the_traces_of_both_urls(looking: Viewer) -> None:
-    chosen = looking.json("/merges?rule=tracking")["chosen"]
+    chosen = looking.json("/made-one?rule=tracking")["merges"]["chosen"]
     assert chosen["rule"]["rule"] == "tracking"
     assert len(chosen["example"]) == 2
     latest = chosen["merges"][0]
@@ -142,7 +142,7 @@ def test_a_merge_is_explained_by_the_traces_of_both_urls(looking: Viewer) -> Non
     assert "tracking" in [step["name"] for step in latest["steps"]]
     assert latest["steps"][-1]["after"] == f"{SEED}p1"
     assert all(step["cites"] and step["why"] for step in latest["steps"])
-    text = looking.get("/merges?rule=tracking").text.replace("<wbr>", "")
+    text = looking.get("/made-one?rule=tracking").text.replace("<wbr>", "")
     assert "&lt;script&gt;" in text or "%3Cscript%3E" in text
     assert_harmless(text)
 
@@ -154,42 +154,42 @@ def test_a_merge_is_explained_by_the_traces_of_both_urls(looking: Viewer) -> Non
 def test_other_merges_have_examples_too(
     looking: Viewer, rule: str, link: str, same_as: str
 ) -> None:
-    found = looking.json(f"/merges?rule={rule}")["chosen"]["merges"]
+    found = looking.json(f"/made-one?rule={rule}")["merges"]["chosen"]["merges"]
     pairs = {(one["link"], one["same_as"]) for one in found}
     assert (f"{SEED}{link}", f"{SEED}{same_as}") in pairs
-    assert_harmless(looking.get(f"/merges?rule={rule}").text)
+    assert_harmless(looking.get(f"/made-one?rule={rule}").text)
 
 
 def test_a_learned_merge_names_its_rule(looking: Viewer) -> None:
-    [found] = looking.json("/merges?rule=learned")["chosen"]["merges"]
+    [found] = looking.json("/made-one?rule=learned")["merges"]["chosen"]["merges"]
     assert found["learned"] == [{"id": SLASH.id, "says": found["learned"][0]["says"]}]
-    assert f'href="/rules?id={SLASH.id}"' in looking.get("/merges?rule=learned").text
+    assert f'href="/made-one?id={SLASH.id}"' in looking.get("/made-one?rule=learned").text
 
 
 def test_a_rule_that_merged_nothing_is_refused(looking: Viewer) -> None:
-    for path in (f"/merges?rule={quote(SCRIPT)}", "/merges?rule=nothing"):
+    for path in (f"/made-one?rule={quote(SCRIPT)}", "/made-one?rule=nothing"):
         reply = looking.get(path)
         assert reply.status == 400
         assert_harmless(reply.text)
 
 
 def test_rules_are_listed_by_state_and_by_host(looking: Viewer) -> None:
-    found = looking.json("/rules")
+    found = looking.json("/made-one?state=active")["rules"]
     states = {row["state"]: row["rules"] for row in found["states"]}
     assert (states["active"], states["revoked"]) == (1, 0)
     [row] = found["rules"]
     assert (row["id"], row["agree"], row["disagree"], row["suppressed"]) == (SLASH.id, 20, 1, 1)
-    assert looking.json("/rules?host=a.example")["rules"] == [row]
-    assert looking.json("/rules?host=b.example")["rules"] == []
-    assert looking.json("/rules?state=revoked")["rules"] == []
-    assert looking.get("/rules?state=%3Cb%3E").status == 400
-    assert looking.get("/rules?after=x").status == 400
-    assert looking.get("/rules?after=99999999999999999999-x").status == 400
-    assert looking.get("/rules?id=ffff").status == 400
+    assert looking.json("/made-one?host=a.example")["rules"]["rules"] == [row]
+    assert looking.json("/made-one?host=b.example")["rules"]["rules"] == []
+    assert looking.json("/made-one?state=revoked")["rules"]["rules"] == []
+    assert looking.get("/made-one?state=%3Cb%3E").status == 400
+    assert looking.get("/made-one?after=x").status == 400
+    assert looking.get("/made-one?after=99999999999999999999-x").status == 400
+    assert looking.get("/made-one?id=ffff").status == 400
 
 
 def test_evidence_has_both_pages_side_by_side(looking: Viewer, known: str) -> None:
-    chosen = looking.json(f"/rules?id={SLASH.id[:6]}")["chosen"]
+    chosen = looking.json(f"/made-one?id={SLASH.id[:6]}")["rules"]["chosen"]
     assert chosen["can_be_revoked"]
     assert not chosen["can_be_reinstated"]
     assert chosen["standing"].startswith("It acts, but 1 page turned out to be another")
@@ -205,7 +205,7 @@ def test_evidence_has_both_pages_side_by_side(looking: Viewer, known: str) -> No
     assert against["url"]["at"].startswith("20")
     assert (unknown["agrees"], unknown["pair"]["verdict"]) == (False, "unknown")
     assert chosen["holds"][0]["url"] == f"{SEED}q/"
-    text = looking.get(f"/rules?id={SLASH.id}").text
+    text = looking.get(f"/made-one?id={SLASH.id}").text
     for said in ("own word", "comparing them", "a log, or an import", "Not known yet"):
         assert said in text
     assert f"canonry rules revoke --store {known} {SLASH.id}" in shown(text)
@@ -215,12 +215,12 @@ def test_evidence_has_both_pages_side_by_side(looking: Viewer, known: str) -> No
 
 def test_the_answer_about_a_url_is_that_of_the_command(looking: Viewer, known: str) -> None:
     asked = "HTTP://A.example:80/moved?utm_source=x#top"
-    page_says = looking.json(f"/why?url={quote(asked, safe='')}")
+    page_says = looking.json(f"/not-fetched?url={quote(asked, safe='')}")["url"]
     done = CliRunner().invoke(main, ["why", asked, "--store", known, "--json"])
     assert done.exit_code == 0, done.output
     assert page_says == json.loads(done.stdout)
     told = CliRunner().invoke(main, ["why", asked, "--store", known]).stdout
-    text = shown(looking.get(f"/why?url={quote(asked, safe='')}").text)
+    text = shown(looking.get(f"/not-fetched?url={quote(asked, safe='')}").text)
     for line in lines(msgspec.convert(page_says, URLAnswer)):
         assert line.text in text
         assert line.text in " ".join(told.split())
@@ -231,22 +231,22 @@ def test_the_answer_about_a_url_is_that_of_the_command(looking: Viewer, known: s
     members = {one["url"].removeprefix(SEED): one["reason"] for one in resource["members"]}
     assert members.pop("http://me:***@a.example/p1") == "content"
     assert members == {"moved": "redirect", "named": "canonical", "twin": "content"}
-    assert looking.json(f"/why?row={page_says['row']}")["steps"] == []
+    assert looking.json(f"/not-fetched?row={page_says['row']}")["url"]["steps"] == []
 
 
 def test_a_url_can_be_asked_by_its_row(looking: Viewer, known: str) -> None:
     with closing(sqlite3.connect(known.removeprefix("sqlite:///"))) as connection, connection:
         url_ids = dict(connection.execute("SELECT url, id FROM urls").fetchall())
     [long] = [url for url in url_ids if len(url) > 9_000]
-    found = looking.json(f"/why?row={url_ids[long]}")
+    found = looking.json(f"/not-fetched?row={url_ids[long]}")["url"]
     assert (found["state"], found["reason"], found["url"]) == ("held", "too-long", long)
-    text = looking.get(f"/why?row={url_ids[long]}").text
+    text = looking.get(f"/not-fetched?row={url_ids[long]}").text
     assert len(text) < 40_000, "long texts are cut"
-    text = looking.get(f"/why?row={url_ids[f'{SEED}hostile']}").text
+    text = looking.get(f"/not-fetched?row={url_ids[f'{SEED}hostile']}").text
     assert "⟨U+202E⟩gnp.exe" in text.replace("<wbr>", "")
     assert_harmless(text)
-    assert looking.get("/why?row=999999").status == 400
-    assert looking.get("/why?row=-1").status == 400
+    assert looking.get("/not-fetched?row=999999").status == 400
+    assert looking.get("/not-fetched?row=-1").status == 400
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_a_url_can_be_asked_by_its_row(looking: Viewer, known: str) -> None:
     [SCRIPT, "javascript:alert(1)", f"{SEED}{TURNED}", "http://me:secret@a.example/p1", "http://["],
 )
 def test_hostile_questions_are_harmless(looking: Viewer, asked: str) -> None:
-    path = f"/why?url={quote(asked, safe='')}"
+    path = f"/not-fetched?url={quote(asked, safe='')}"
     reply = looking.get(path)
     assert reply.status == 200
     assert_harmless(reply.text.replace(quote(asked, safe=""), ""))  # data-query is the page's own
-    assert looking.json(path)["asked"]
+    assert looking.json(path)["url"]["asked"]

@@ -64,7 +64,7 @@ def crawl_of_shop(folder: Path, pause: float = 0.02) -> Iterator[str]:
 def _has_store(address: str) -> bool:
     """Return True if there is a store to show: in the first moment of a crawl there is none."""
     try:
-        with urlopen(f"{address}strip.json") as answer:  # noqa: S310 - on loopback
+        with urlopen(f"{address}now.json") as answer:  # noqa: S310 - on loopback
             return bool(answer.status)
     except HTTPError:
         return False

@@ -64,5 +64,5 @@ def too_wide(page: Page) -> list[str]:
 
 
 def figure(page: Page, name: str) -> Locator:
-    """Return a figure of the strip."""
-    return page.locator(".strip .figure", has=page.get_by_text(name, exact=True)).locator("dd")
+    """Return a figure of the panel "Now"."""
+    return page.locator(".now .figure", has=page.get_by_text(name, exact=True)).locator("dd")

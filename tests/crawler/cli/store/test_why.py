@@ -65,9 +65,9 @@ def test_it_shows_the_way_to_a_url(store: str) -> None:
     [place] = [n for n, line in enumerate(found) if line.startswith(f"found on {SEED}six, 20")]
     assert found[place].endswith("7 links from a seed")
     assert found[place + 1 : place + 5] == [
-        f"that on {SEED}{n}" for n in ("five", "four", "three", "two")
+        f"which was found on {SEED}{n}" for n in ("five", "four", "three", "two")
     ]
-    assert found[place + 5 : place + 7] == ["… 1 more …", f"that on {SEED}"]
+    assert found[place + 5 : place + 7] == ["… 1 more …", f"which was found on {SEED}"]
     assert "title ⟨U+001B⟩[31mred" in found
 
 

@@ -1,13 +1,15 @@
-"""The strip: how fast a crawl is now, what is queued, and how long that may take."""
+"""Now: whether a crawl is done and well, how fast it is, and how long it may take."""
 
 from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.crawler.observe.progress import LONG, SPAN, Speed, speed_between, time_left
+from canonry.crawler.observe.progress import LONG, SPAN, Speed, clock, speed_between, time_left
+from canonry.crawler.plurals import counted
 from canonry.crawler.run.job import lease_owners
 from canonry.crawler.web.panel import Asked
+from canonry.crawler.web.views import todo_view
 from canonry.storage import samples
 from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.reading.known_url import last_crawl
@@ -30,17 +32,19 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     """Where the crawl of a store stands."""
 
     state: str  # starting, running, interrupted, finished, failed; "none" if no crawl used it
+    says: str  # the same in a sentence
+    share: float | None  # of the known URLs that have left the queue, 0 to 1; null: none is known
+    to_do: int  # things that need a person
     started_at: str | None
     pages_per_second: float | None  # null: not known
-    in_flight: int | None  # requests; null: not known to this process
-    probes: int | None  # requests of this run for learning alone; null: as for `in_flight`
+    probes: int | None  # requests of this run for learning alone; null: not known here
     queued: int
     fetched: int
     redirected: int
     failed: int
-    held: int
+    held: int  # for other reasons than a learned rule
     error_pages: int  # pages with a status from 400 on
-    suppressed: int  # of the held ones, those that are so because of a learned rule
+    suppressed: int  # held because of a learned rule
     merged_links: int  # links to known URLs with another raw URL
     left: SecondsLeft | None
 
@@ -52,7 +56,6 @@ def view(connection: Connection, asked: Asked) -> Now:
     state = state_of(job, asked)
     speed = speed_of(connection, now, job, asked) if state == RUNNING else None
     progress = asked.crawl.progress if asked.crawl and state == RUNNING else None
-    in_flight = progress.in_flight if progress else None
     left = None
     if speed is not None:
         limit = _until_limit(job, now)
@@ -61,20 +64,41 @@ def view(connection: Connection, asked: Asked) -> Now:
     statuses = counts.read(connection, "pages")
     return Now(
         state=state,
+        says=_sentence(state, now, left),
+        share=round(1 - now.queued / now.known, 4) if now.known else None,
+        to_do=todo_view.view(connection, asked).total,
         started_at=None if job is None else iso(job["started_at"]),
         pages_per_second=None if speed is None else round(speed.pages, 2),
-        in_flight=in_flight,
         probes=progress.probes if progress else None,
         queued=now.queued,
         fetched=now.fetched,
         redirected=now.redirected,
         failed=now.failed,
-        held=now.held + now.suppressed,
+        held=now.held,
         error_pages=sum(count for name, _, count in statuses if int(name) >= FIRST_ERROR),
         suppressed=now.suppressed,
         merged_links=now.merged_links,
         left=left,
     )
+
+
+def _sentence(state: str, now: StoreSample, left: SecondsLeft | None) -> str:
+    """Return in words where a crawl stands."""
+    pages, queued = counted(now.fetched, "page"), counted(now.queued, "URL")
+    time = limit = ""
+    if left is not None:
+        most = "or longer, if more is found" if left.most is None else f"to {clock(left.most)}"
+        time = f"; {clock(left.least)} {most}"
+    if now.queued:
+        limit = f", and a limit left {queued} in the queue"
+    return {
+        "none": "No crawl has used this store.",
+        "starting": "The crawl is starting.",
+        RUNNING: f"It runs: {pages} so far, {queued} in the queue{time}.",
+        "finished": f"It is done: {pages}{limit}.",
+        "interrupted": f"It was interrupted after {pages}; the same command goes on with {queued}.",
+        "failed": f"It failed after {pages}; the same command goes on with {queued}.",
+    }[state]
 
 
 def state_of(job: dict[str, Any] | None, asked: Asked) -> str:
