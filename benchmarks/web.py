@@ -24,10 +24,10 @@ from typing import Any
 import aiohttp
 import crawl as crawling
 import made_store
-from canonry.crawler.web.app import PANELS
 from measure import arguments, keep
 
 from canonry.crawler.web import serving
+from canonry.crawler.web.app import PANELS
 from canonry.storage.reading import report
 
 # Further questions to panels, besides the first page of each.

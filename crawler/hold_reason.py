@@ -23,7 +23,7 @@ class HoldReason(Enum):
     DOMAIN_BUDGET = "the limit of hosts in its registrable domain is reached (max_hosts_per_domain)"
     PORT = "its port belongs to another protocol than HTTP"
     ROBOTS = "the host's robots.txt disallows it (RFC 9309)"
-    USE_RESERVED = "its robots.txt reserves the use that this crawl is for (--purpose)"
+    USE_RESERVED = "its robots.txt reserves the use that this crawl is for (crawl.purpose)"
     SCHEME = "its scheme is not http or https, and only those are fetched"
     LEARNED = "a learned rule says that another URL gives the same page (canonry rules)"
     RECORD = "it is a record without a URL, or one that cannot be read"

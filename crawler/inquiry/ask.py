@@ -245,7 +245,7 @@ def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
         return replace(
             answer,
             because=f"{_NEVER_SEEN}; {counted(unfollowed, 'link')} marked nofollow did not count",
-            remedies=["--no-respect-nofollow, if such a link names it"],
+            remedies=["--config crawl.respect_nofollow=false, if such a link names it"],
         )
     remedy = remedies.remedy(reason.label, _case(question, 0, 0, rules))
     representative = _represented_by(question, rules)

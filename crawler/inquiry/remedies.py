@@ -132,7 +132,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
             f"the owner of the site; if the file has changed, {_release(HoldReason.ROBOTS)}"
         ),
         HoldReason.USE_RESERVED.label: lambda case: (
-            f"another --purpose (it was {', '.join(case.settings.crawl.purpose)})"
+            f"another crawl.purpose in --config (it was {', '.join(case.settings.crawl.purpose)})"
         ),
         HoldReason.SCHEME.label: _says("nothing: it is not a web page"),
         HoldReason.LEARNED.label: _rules,

@@ -161,7 +161,7 @@ class Crawl:
         if links:
             explanation = (
                 f"{name} a page, but {counted(links, 'link')} marked nofollow: "
-                "--no-respect-nofollow follows them."
+                "--config crawl.respect_nofollow=false follows them."
             )
         elif media_type(kind) in _PAGES or not kind:
             explanation = f"{name} a page ({kind or None}): scripts may make its links."

@@ -64,6 +64,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ),
     ]
     recrawl: bool
+    keep_options: bool
     respect_nofollow: bool
     purpose: tuple[Literal["search", "ai-input", "ai-train", "tdm"], ...]
     embeds: bool

@@ -1,11 +1,12 @@
 """The sources of settings: each overrides the one before, and errors name it."""
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
 
@@ -25,6 +26,8 @@ from canonry.crawler.settings.sections import (
 from canonry.crawler.settings.url_patterns import MediaTypes, URLPatterns
 
 _PREFIX = "CANONRY"
+_PAIR = re.compile(r"([a-z]+)\.([a-z_]+)=(.*)", re.DOTALL)  # a setting; no file begins so
+Config: TypeAlias = str | Sequence[str] | None
 _BY_LINE = frozenset({"headers"})  # lists whose items have blanks
 _SINGULAR = {"headers": "header"}  # flags that can be repeated
 # By key: functions that raise ValueError for a value that is not allowed.
@@ -39,25 +42,29 @@ _READERS: dict[str, Callable[[Any], object]] = {
 _Place = Callable[[Sequence[str]], str]  # from the path of a section or key to its source
 
 
-def load(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
+def load(config: Config, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
     """Return the settings to use.
 
     The command line overrides the environment, where ``CANONRY_CRAWL_DELAY`` is ``delay`` in
     ``[crawl]``. The environment overrides the file, and the file overrides the defaults.
 
     Args:
-        file: a TOML file, or None.
+        config: what ``--config`` names: a TOML file, and settings such as ``crawl.max_hops=3``.
         flags: the options of the command line, by section and key. None means "not given".
 
     Raises:
         SettingsError: names the source, the line or the key, what was given and what is allowed.
     """
     settings = defaults()
+    file, pairs = _divided(config)
     if file is not None:
         text, given = _read(file)
         _merge(settings, given, partial(_place_in, file, text))
     for name, section, key, value in _environment(settings):
-        _merge(settings, {section: {key: value}}, partial(_variable, name))
+        _merge(settings, {section: {key: value}}, partial(_named, name))
+    for section, key, text in pairs:
+        value = _value(text, key, settings.get(section, {}).get(key, ""))
+        _merge(settings, {section: {key: value}}, partial(_named, f"--config {section}.{key}"))
     for section, keys in flags.items():
         chosen = {key: value for key, value in keys.items() if value is not None}
         _merge(settings, {section: chosen}, _flag)
@@ -69,13 +76,14 @@ def defaults() -> dict[str, Any]:
     return tomllib.loads(read_shipped("canonry.toml"))
 
 
-def origins(file: str | None) -> dict[str, dict[str, str]]:
+def origins(config: Config) -> dict[str, dict[str, str]]:
     """Return which source sets each key: the file with the line, a variable, or "default".
 
     Args:
-        file: as for `load`, which has to be called before: it finds the errors.
+        config: as for `load`, which has to be called before: it finds the errors.
     """
     found = {section: dict.fromkeys(keys, "default") for section, keys in defaults().items()}
+    file, pairs = _divided(config)
     if file is not None:
         text, given = _read(file)
         for section, keys in given.items():
@@ -83,14 +91,16 @@ def origins(file: str | None) -> dict[str, dict[str, str]]:
                 found.setdefault(section, {})[key] = _place_in(file, text, (section, key))
     for name, section, key, _value in _environment(defaults()):
         found[section][key] = name
+    for section, key, _text in pairs:
+        found[section][key] = "--config"
     return found
 
 
-def is_given(file: str | None, flags: Mapping[str, Mapping[str, Any]], path: str) -> bool:
+def is_given(config: Config, flags: Mapping[str, Mapping[str, Any]], path: str) -> bool:
     """Return True if a source sets a key, so that it is not just the default.
 
     Args:
-        file: as for `load`.
+        config: as for `load`.
         flags: as for `load`.
         path: section and key, such as ``crawl.policy``.
     """
@@ -99,7 +109,35 @@ def is_given(file: str | None, flags: Mapping[str, Mapping[str, Any]], path: str
         return True
     if f"{_PREFIX}_{section}_{key}".upper() in os.environ:
         return True
+    file, pairs = _divided(config)
+    if any([section, key] == pair[:2] for pair in pairs):
+        return True
     return file is not None and key in _read(file)[1].get(section, {})
+
+
+def file_in(config: Config) -> str | None:
+    """Return the settings file that ``--config`` names, if it names one.
+
+    Raises:
+        SettingsError: it names several, or something else.
+    """
+    return _divided(config)[0]
+
+
+def _divided(config: Config) -> tuple[str | None, list[list[str]]]:
+    """Return the file that ``--config`` names, and section, key and text of each setting."""
+    words = [config] if isinstance(config, str) else list(config or ())
+    found = [_PAIR.fullmatch(word) for word in words]
+    files = [word for word, pair in zip(words, found, strict=True) if pair is None]
+    for word in files:
+        if "=" in word and not Path(word).exists():
+            raise SettingsError(
+                f"--config {word}: write SECTION.KEY=VALUE, such as crawl.max_hops=3, or the name "
+                "of a file"
+            )
+    if len(files) > 1:
+        raise SettingsError(f"--config is given twice ({files[0]} and {files[1]}): give one file")
+    return (files[0] if files else None), [list(pair.groups()) for pair in found if pair]
 
 
 def _read(file: str) -> tuple[str, dict[str, Any]]:
@@ -119,8 +157,8 @@ def _place_in(file: str, text: str, path: Sequence[str]) -> str:
     return f"{file}, line {line}" if line else file
 
 
-def _variable(name: str, _path: Sequence[str]) -> str:
-    """Return the name of a variable."""
+def _named(name: str, _path: Sequence[str]) -> str:
+    """Return the name of a variable, or of a setting."""
     return name
 
 

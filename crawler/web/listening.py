@@ -157,11 +157,11 @@ def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator
     if not where:
         yield
         return
-    require("metrics", "--metrics")
+    require("metrics", "crawl.metrics")
     host, _, port = where.rpartition(":")
     if not port.isdecimal() or int(port) > LAST_PORT:
-        raise SettingsError(f"--metrics {where}: allowed are PORT and HOST:PORT")
-    place = Where(f"--metrics {where}", host.strip("[]") or "127.0.0.1", int(port), _CONNECTIONS)
+        raise SettingsError(f"metrics = {where}: allowed are PORT and HOST:PORT")
+    place = Where(f"metrics = {where}", host.strip("[]") or "127.0.0.1", int(port), _CONNECTIONS)
     with on_thread(lambda: _application(Collector(store, progress)), place):
         yield
 

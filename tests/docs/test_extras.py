@@ -40,7 +40,7 @@ def serve_metrics() -> None:
             "zst",
             lambda: decompressed(BufferedReader(BytesIO(b"\x28\xb5\x2f\xfd"))),
         ),
-        ("prometheus_client", "metrics", "--metrics", serve_metrics),
+        ("prometheus_client", "metrics", "crawl.metrics", serve_metrics),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(
@@ -80,10 +80,10 @@ def run_without(
 
 
 def test_a_missing_package_is_wrong_usage(tmp_path: Path) -> None:
-    words = ("crawl", "http://a.example/", "--metrics", "9100")
+    words = ("crawl", "http://a.example/", "--config", "crawl.metrics=9100")
     done = run_without(("metrics",), tmp_path, *words)
     assert done.returncode == 2
-    assert "canonry: --metrics needs prometheus_client; " in done.stderr
+    assert "canonry: crawl.metrics needs prometheus_client; " in done.stderr
 
 
 def test_the_library_needs_no_extra(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The command ``crawl``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -39,31 +40,24 @@ from canonry.crawler.web.panel import LiveCrawl
 from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
 
-_OF_FETCH = ("allow_private", "ca_file", "cookies", "identity", "identity_agent", "proxy")
+_OF_THIS_RUN = "crawl.keep_options="
+_OF_FETCH = ("allow_private", "ca_file", "cookies", "proxy")
 
 
 _GROUPS = {
     "What to crawl": (
-        *("seed_lists", "scope", "include", "exclude", "first", "max_pages", "max_depth"),
-        *("only_types", "embeds", "respect_nofollow", "purpose"),
+        *("seed_lists", "scope", "include", "exclude", "max_pages", "max_depth", "only_types"),
     ),
     "Again": ("recrawl", "recrawl_after"),
     "How fast": ("delay", "concurrency", "requests_per_host", "workers"),
-    "As whom": (*("user_agent", "contact", "identity", "identity_agent", "headers", "cookies"),),
+    "As whom": ("user_agent", "contact", "headers", "cookies"),
     "Which way": ("proxy", "connect_to", "ca_file", "allow_private"),
     "What is the same": ("policy", "learn"),
-    "What is kept": ("store", "warc", "log", "metrics"),
+    "What is kept": ("store", "warc", "log"),
     "What is shown": (
-        "serve",
-        "token",
-        "token_file",
-        "names",
-        "as_json",
-        "quiet",
-        "verbose",
-        "help",
+        *("serve", "token", "token_file", "names", "as_json", "quiet", "verbose", "help"),
     ),
-    "Settings": ("config", "forget_options"),
+    "Everything else": ("config",),
 }
 
 
@@ -102,29 +96,6 @@ def _defaults() -> dict[str, str]:
 )
 @click.option("--max-depth", type=int, metavar="N", help="Follow up to N links from a seed.")
 @click.option(
-    "--first",
-    multiple=True,
-    metavar="PATTERN",
-    help="Fetch URLs that match PATTERN first: '*/product/*'. Can be repeated.",
-)
-@click.option(
-    "--embeds/--no-embeds",
-    default=None,
-    help="Also fetch images, media, style sheets and scripts.",
-)
-@click.option(
-    "--respect-nofollow/--no-respect-nofollow",
-    default=None,
-    help="Leave links alone that are marked nofollow.",
-)
-@click.option(
-    "--purpose",
-    multiple=True,
-    metavar="USE",
-    help="Do not fetch what robots.txt reserves from this use: search, ai-input, ai-train or tdm. "
-    "Can be repeated.",
-)
-@click.option(
     "--recrawl/--no-recrawl",
     default=None,
     help="Fetch pages again that are due, by how often each has changed.",
@@ -147,16 +118,6 @@ def _defaults() -> dict[str, str]:
     "--user-agent", metavar="TEXT", help="The user agent; its first word is for robots.txt."
 )
 @click.option("--contact", metavar="TEXT", help="How site owners reach you: a page, or an address.")
-@click.option(
-    "--identity",
-    metavar="FILE",
-    help="Sign each request with the key that 'canonry identity' made.",
-)
-@click.option(
-    "--identity-agent",
-    metavar="URL",
-    help="The https URL of the host that publishes its public half.",
-)
 @click.option(
     "--header",
     "headers",
@@ -195,12 +156,6 @@ def _defaults() -> dict[str, str]:
 )
 @click.option("--warc", metavar="DIR", help="Archive requests and responses as WARC files in DIR.")
 @click.option("--log", metavar="FILE", help="Append a JSON line to FILE for each URL.")
-@click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
-@click.option(
-    "--forget-options",
-    is_flag=True,
-    help="Keep no options of the crawl that this one resumes.",
-)
 @serve_option
 @viewer_options
 @json_option
@@ -208,7 +163,7 @@ def _defaults() -> dict[str, str]:
 def crawl(
     seeds: tuple[str, ...],
     store: str,
-    config: str | None,
+    config: tuple[str, ...],
     *,
     seed_lists: tuple[str, ...],
     serve: serving.Place | None,
@@ -216,26 +171,26 @@ def crawl(
     token_file: str | None,
     names: tuple[str, ...],
     as_json: bool,
-    forget_options: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
     """Crawl from the seed URLs, and report which links were merged.
 
-    Options override the environment and the settings file; config/canonry.toml lists all settings
-    with their defaults.
+    Options override the environment and the settings file. What has no option is a setting that
+    --config sets; 'canonry settings' lists all of them.
 
     To resume, run the same command again, or one with the --store alone: a crawl keeps the options
     of the one that it resumes, and names them. Ctrl-C stops the crawl after the requests in flight;
     a second Ctrl-C stops it at once.
     """
     again = {name: flags[name] for name in _GROUPS["Again"]}
-    is_again = load(config, {"crawl": again}).crawl.is_recrawl
-    before = resumed(store, with_seeds=not (seeds or seed_lists), is_again=is_again)
+    own = load(config, {"crawl": again}).crawl
+    before = resumed(store, with_seeds=not (seeds or seed_lists), is_again=own.is_recrawl)
     if before is None and not (seeds or seed_lists):
         raise _without_seed(store)
     serve = with_viewers(serve, token, token_file, names)
-    options = by_name({**flags, "config": config, "metrics": None})  # they are of one run
-    kept = kept_options(None if forget_options else before, options)
+    stored = tuple(one for one in config if not one.startswith(_OF_THIS_RUN))
+    options = by_name({**flags, "config": stored})
+    kept = kept_options(before if own.keep_options else None, options)
     flags |= by_parameter(kept.values)
     config = flags.pop("config", config)
     if before is not None:
@@ -246,7 +201,7 @@ def crawl(
             f"--recrawl-after {options['recrawl-after']} is only for pages about which nothing is "
             "known, since recrawl is on; --no-recrawl fetches all again that are older."
         )
-    read = [*seed_lists, config, settings.fetch.ca_file, settings.fetch.cookies]
+    read = [*seed_lists, sources.file_in(config), settings.fetch.ca_file, settings.fetch.cookies]
     read.append(settings.fetch.identity)
     check_distinct([("--log", settings.crawl.log or None)], [*read, file_of_store(store)])
     for sentence in warnings_for(find_policy(settings.crawl.policy)):
@@ -315,12 +270,12 @@ def _without_seed(store: str) -> click.UsageError:
     )
 
 
-def _settings_of(store: str, config: str | None, flags: dict[str, Any]) -> Settings:
+def _settings_of(store: str, config: Sequence[str], flags: dict[str, Any]) -> Settings:
     """Return the settings of a crawl, from its parameters."""
     fetch = {key: flags.pop(key) for key in _OF_FETCH}
     for key in ("connect_to", "headers", "only_types"):
         fetch[key] = list(flags.pop(key)) or None
-    for key in ("first", "include", "exclude", "purpose"):
+    for key in ("include", "exclude"):
         flags[key] = list(flags[key]) or None
     learn = {"enabled": flags.pop("learn")}
     given = {"crawl": flags, "fetch": fetch, "learn": learn}

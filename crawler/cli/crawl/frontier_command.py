@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from canonry.crawler.cli.crawl.scope_command import seeds_option
+from canonry.crawler.cli.crawl.scope_command import config_option, seeds_option
 from canonry.crawler.cli.crawl.serve_command import token_of, token_options
 from canonry.crawler.cli.described import described, policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
@@ -40,7 +40,7 @@ _LAST_PORT = 65_535
 )
 @seeds_option
 @policy_option("that of the store, else web")
-@click.option("--config", metavar="FILE", help="A file of settings; [frontier] has those of this.")
+@config_option
 @click.option("--learn/--no-learn", default=True, help="Learn rules from what the engine reports.")
 @token_options
 @click.option("--tls-cert", metavar="FILE", help="The server's certificate, as PEM; serves TLS.")
@@ -56,7 +56,7 @@ def frontier(
     *,
     seed_lists: tuple[str, ...],
     policy: str | None,
-    config: str | None,
+    config: tuple[str, ...],
     learn: bool,
     token: str | None,
     token_file: str | None,

@@ -23,7 +23,7 @@ def identity(file: str, out: str | None) -> int:
     half, as a directory of keys. Publish it below the https URL that says who you are, under
     /.well-known/http-message-signatures-directory, with the media type
     application/http-message-signatures-directory+json. Then set identity and identity_agent in
-    [crawl], or give --identity and --identity-agent.
+    [fetch].
     """
     output.check_distinct([("-o", out)], [file])
     if not Path(file).exists():

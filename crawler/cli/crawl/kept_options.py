@@ -69,7 +69,7 @@ def tell_what_is_kept(before: Resumed, kept: Kept, *, is_limited: bool) -> None:
     if kept.words:
         render.notify(
             f"As in the crawl that this one resumes: {kept.words}. Options given now replace "
-            "these; --forget-options drops them all."
+            "these; --config crawl.keep_options=false drops all."
         )
     if kept.dropped and before.has_ended:
         render.notify(

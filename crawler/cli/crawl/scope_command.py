@@ -22,9 +22,10 @@ from canonry.crawler.settings import load
 
 config_option = click.option(
     "--config",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Read settings from FILE (TOML).",
+    multiple=True,
+    metavar="FILE|KEY=VALUE",
+    help="Read settings from FILE (TOML), or set one: crawl.first='*/product/*'. 'canonry "
+    "settings' lists them. Can be repeated.",
 )
 scope_option = click.option(
     "--scope",
@@ -79,7 +80,7 @@ def test(
     urls: tuple[str, ...],
     seeds: tuple[str, ...],
     seed_lists: tuple[str, ...],
-    config: str | None,
+    config: tuple[str, ...],
     *,
     as_json: bool,
     **flags: str | tuple[str, ...] | None,

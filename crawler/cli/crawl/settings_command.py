@@ -20,7 +20,7 @@ from canonry.crawler.settings.sources import origins
 @config_option
 @json_option
 @with_exit_code
-def settings(config: str | None, *, as_json: bool) -> int:
+def settings(config: tuple[str, ...], *, as_json: bool) -> int:
     """Show the settings of a crawl, and where each comes from.
 
     The options of a crawl override them. Variables such as CANONRY_CRAWL_DELAY override the file,

@@ -255,6 +255,6 @@ def test_a_seed_whose_links_are_all_marked_nofollow_is_told(tmp_path: Path) -> N
     status, _ = crawl(tmp_path, site(closed, Counter()), notices=notices)
     assert status["refused"][0]["reason"] == "nofollow"
     [told] = notices
-    assert "3 links marked nofollow: --no-respect-nofollow" in told
+    assert "3 links marked nofollow: --config crawl.respect_nofollow=false" in told
     crawl(tmp_path / "b", site(closed | {"/": page("/a")}, Counter()), notices=notices)
     assert notices == [told], "a page that a seed links to may well have no links"

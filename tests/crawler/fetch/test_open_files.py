@@ -65,12 +65,12 @@ def limited_crawl(
             assert process.stderr is not None
             while b"The live page" not in told:
                 told += process.stderr.readline()
-            for option in ("--serve", "--metrics"):
-                port = int(words[words.index(option) + 1])
+            metrics = words[words.index("--config") + 1]
+            for port in (words[words.index("--serve") + 1], metrics.partition("=")[2]):
                 for _ in range(220):
                     idle = stack.enter_context(socket.socket())
                     idle.setblocking(False)  # noqa: FBT003 - socket has no other way
-                    idle.connect_ex(("127.0.0.1", port))
+                    idle.connect_ex(("127.0.0.1", int(port)))
         out, more = process.communicate(timeout=100)
     assert process.returncode == 0, told + more
     return json.loads(out), (told + more).decode()
@@ -96,7 +96,7 @@ def test_connections_that_are_kept_leave_room_for_new_ones(tmp_path: Path) -> No
 
 def test_idle_viewers_take_nothing_from_a_crawl(tmp_path: Path) -> None:
     seeds = [f"http://h{n}.example/" for n in range(_HOSTS)]
-    served = ["--serve", str(free_port()), "--metrics", str(free_port())]
+    served = ["--serve", str(free_port()), "--config", f"crawl.metrics={free_port()}"]
     summary, told = limited_crawl(tmp_path, slow_leaf, 128, *seeds, *served)
     assert summary["run"]["pages"] == _HOSTS
     assert summary["run"]["retries"] == summary["run"]["failed"] == 0

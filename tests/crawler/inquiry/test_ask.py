@@ -222,7 +222,7 @@ def test_links_that_were_not_followed_are_named_as_a_reason(tmp_path: Path) -> N
     assert found.state == "never-seen"
     assert found.because is not None
     assert "2 links marked nofollow did not count" in found.because
-    assert found.remedies == ["--no-respect-nofollow, if such a link names it"]
+    assert found.remedies == ["--config crawl.respect_nofollow=false, if such a link names it"]
 
 
 def test_what_is_queued_says_when_it_is_tried(tmp_path: Path) -> None:

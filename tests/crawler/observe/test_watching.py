@@ -96,7 +96,7 @@ def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> 
         return found["canonry_pages"][""] > 20 and links_known > 0 and "200" in stored
 
     with demo_site(pause=0.05) as served:
-        words = crawl_words(served, "--metrics", str(port), "--workers", workers)
+        words = crawl_words(served, "--config", f"crawl.metrics={port}", "--workers", workers)
         process = start(tmp_path, *words, "--concurrency", "8")
         wait_for(counted)
         process.terminate()
@@ -119,7 +119,7 @@ def test_metrics_before_the_store_exists() -> None:
 @pytest.mark.parametrize("where", ["99999", "no-such-host.invalid:80"])
 def test_a_port_that_cannot_be_opened_is_wrong_usage(where: str) -> None:
     with (
-        pytest.raises(SettingsError, match=f"--metrics {where}.*(allowed are PORT|give another)"),
+        pytest.raises(SettingsError, match=f"metrics = {where}.*(allowed are PORT|give another)"),
         listening.served(where, "sqlite://", Progress),
     ):
         pass

@@ -7,8 +7,9 @@ from typing import get_type_hints
 import pytest
 
 from canonry.canon.policies import line_of
-from canonry.crawler.settings import SettingsError, load
+from canonry.crawler.settings import SettingsError, is_given, load
 from canonry.crawler.settings.sections import SECTIONS
+from canonry.crawler.settings.sources import origins
 
 
 def test_flags_override_the_environment_which_overrides_a_file(
@@ -140,3 +141,36 @@ def test_no_error_has_words_of_a_library(section: str) -> None:
 def test_lines_of_keys_are_found(path: tuple[str, ...], line: int) -> None:
     text = "z = 1\n[a]\n x = 1 # [c]\n# x = 2\n[b.\"x.y\"] # here\nk = [\n'k 2' = 3\n"
     assert line_of(text, path) == line
+
+
+def test_one_setting_can_be_given_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("[crawl]\nmax_hops = 4\nembeds = true\n", encoding="utf-8")
+    monkeypatch.setenv("CANONRY_CRAWL_MAX_HOPS", "5")
+    config = ["crawl.max_hops=6", str(file), "crawl.first=*/a/* */b/*", "fetch.headers=X: a b"]
+    found = load(config, {"crawl": {"max_hops": None}})
+    assert (found.crawl.max_hops, found.crawl.embeds) == (6, True)
+    assert (found.crawl.first, found.fetch.headers) == (("*/a/*", "*/b/*"), ("X: a b",))
+    assert load(config, {"crawl": {"max_hops": 7}}).crawl.max_hops == 7, "an option goes before"
+    source = origins(config)["crawl"]
+    assert (source["max_hops"], source["embeds"]) == ("--config", f"{file}, line 3")
+    assert is_given(config, {}, "crawl.first")
+    assert not is_given(config, {}, "crawl.policy")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (["crawl.max_hop=3"], "--config crawl.max_hop: .*did you mean max_hops"),
+        (["crawls.max_hops=3"], r"--config crawls.max_hops: .*did you mean \[crawl\]"),
+        (["crawl.max_hops=many"], "--config crawl.max_hops: max_hops in .crawl.: "),
+        (["max_hops=3"], "--config max_hops=3: write SECTION.KEY=VALUE, such as crawl.max_hops=3"),
+        (["a.toml", "b.toml"], "--config is given twice .a.toml and b.toml.: give one file"),
+        (["a.toml"], "a.toml: cannot be read"),
+    ],
+)
+def test_a_wrong_setting_is_named(config: list[str], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load(config, {})

@@ -101,15 +101,14 @@ def test_an_option_given_now_and_one_that_was_typed_go_before_variables_and_file
 
 
 def test_options_can_be_dropped(raw: Raw) -> None:
-    pytest.importorskip("prometheus_client", reason="needs prometheus_client")
-    begin(raw, "--scope", "domain", "--allow-private", "--metrics", "0", "--json")
+    begin(raw, "--scope", "domain", "--allow-private", "--json")
     done = crawl(SEED, "--no-allow-private", "--max-depth", "3")
     assert "As in the crawl that this one resumes: --scope domain --delay 0 --conn" in done.stderr
-    for absent in ("--allow-private", "--metrics", "--json", "--store"):
+    for absent in ("--allow-private", "--json", "--store"):
         assert absent not in done.stderr
     assert last_job()["options"]["allow-private"] is False
     to = [*reaching(raw), "--max-pages", "3"]
-    done = crawl(SEED, *to, "--forget-options")
+    done = crawl(SEED, *to, "--config", "crawl.keep_options=false")
     assert "As in the crawl" not in done.stderr
     assert set(last_job()["options"]) == {"connect-to", "delay", "max-pages"}
 
