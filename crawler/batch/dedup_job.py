@@ -37,7 +37,6 @@ class Job(NamedTuple):
     workers: int = 1  # threads or processes
     memory: int = 1 << 30  # bytes
     resume: bool = False  # from where a killed run stopped
-    force: bool = False  # replace an output that has lines by one that has none
     engine: str = "local"
     also_read: Sequence[str | None] = ()  # other files that no output may replace
 

@@ -217,7 +217,7 @@ def _results(job: Job, canonicalizer: Canonicalizer, stack: ExitStack) -> result
         return tables.table(file, tables.format_of(path), columns)
 
     def is_emptied() -> bool:
-        return distinct is not None and distinct.is_empty and not job.force
+        return distinct is not None and distinct.is_empty
 
     distinct: results.DistinctLines | results.DistinctRows | None = None
     if not job.is_discarding and (job.out is not None or not job.quiet):

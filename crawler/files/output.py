@@ -21,7 +21,7 @@ from canonry.extras import require
 
 _MEMBER = 1 << 21  # bytes before compression
 _AHEAD = 8  # members in memory
-_EMPTIED = "{}: it has content, and the new output has none, so it stays; --force replaces it"
+_EMPTIED = "{}: it has content, and the new output has none, so it stays; delete it first"
 
 
 @contextmanager

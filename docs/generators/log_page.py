@@ -31,7 +31,8 @@ jq -r 'select(.status) | [.status, (.url | split("/")[2])] | @tsv' crawl.log | s
 
 `canonry crawl --config crawl.metrics=9100` serves metrics for Prometheus at
 `http://127.0.0.1:9100/metrics`, on this machine only, unless you give a host before the port
-(`pip install '.[metrics]'` in the checkout). [deploy](../../deploy/README.md) has a Prometheus and a Grafana with a dashboard of them.
+(`pip install '.[metrics]'` in the checkout). [deploy](../../deploy/README.md) has a Prometheus and
+a Grafana with a dashboard of them.
 
 Counters begin at 0 with each run. Gauges of the store are of all runs; while the store cannot be
 read, they are left out.

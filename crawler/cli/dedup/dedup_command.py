@@ -13,7 +13,6 @@ from canonry.crawler.batch.results import LINE_CONTENTS
 from canonry.crawler.batch.summary import NoURLError
 from canonry.crawler.cli.dedup.input_options import (
     COLUMN_ADVICE,
-    force_option,
     input_format_of,
     input_options,
     notify_of_blank,
@@ -100,7 +99,6 @@ from canonry.crawler.settings import SettingsError
     help="Approximate memory limit.",
 )
 @click.option("--resume", is_flag=True, help="Continue a run that was killed.")
-@force_option
 @click.option(
     "--store",
     metavar="FILE|URL",
@@ -144,7 +142,6 @@ def dedup(
     *,
     keep_rows: bool,
     resume: bool,
-    force: bool,
     as_json: bool,
 ) -> int:
     """Print the first line of each distinct resource, or with --prefer the best one.
@@ -159,7 +156,7 @@ def dedup(
     standard output gets the summary, and the lines are written only to -o. If an input file is
     truncated, the rest is still done, a message names the file, and the exit code is 1. So it is
     if no line is a URL, and then no output is written. An output that has lines is not replaced by
-    one that has none, without --force.
+    one that has none: delete it first, if that is right.
     """
     if store is not None and rules_file is not None:
         raise SettingsError(
@@ -181,7 +178,6 @@ def dedup(
         workers=workers or default_workers(),
         memory=dedup_job.bytes_of(memory),
         resume=resume,
-        force=force,
         engine=engine,
         also_read=(rules_file, named_policies.policy_file(policy), _file_of(store)),
     )

@@ -42,11 +42,6 @@ _OPTIONS = (
 )
 
 
-force_option = click.option(
-    "--force", is_flag=True, help="Replace an output that has lines by one that has none."
-)
-
-
 def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options ``--input``, ``--base``, ``--column`` and ``--delimiter``."""
     for option in reversed(_OPTIONS):

@@ -15,7 +15,6 @@ from canonry.crawler.adapters.compat.key_map import OLD_KEYS, MapRow, map_url
 from canonry.crawler.batch.summary import NoURLError, Summary
 from canonry.crawler.cli.dedup.input_options import (
     COLUMN_ADVICE,
-    force_option,
     input_format_of,
     input_options,
     notify_of_blank,
@@ -62,7 +61,6 @@ _GROUP = 10_000
     help="Output format.  [default: by the name of FILE (.jsonl, .csv, .parquet), else text]",
 )
 @out_option
-@force_option
 @json_option
 @with_exit_code
 def migrate(
@@ -77,7 +75,6 @@ def migrate(
     output_format: str | None,
     out: str | None,
     *,
-    force: bool,
     as_json: bool,
 ) -> int:
     """Map the keys that another program gave to URLs to Canonry's.
@@ -108,7 +105,7 @@ def migrate(
     rows = _mapped(lines, program, canonicalizer, summary)
     with suppress(NoURLError), ExitStack() as stack:
         if out is not None:
-            target = stack.enter_context(output.atomic(out, lambda: not (mapped or force)))
+            target = stack.enter_context(output.atomic(out, lambda: not mapped))
         elif as_json:
             target = stack.enter_context(Path(os.devnull).open("wb"))
         else:

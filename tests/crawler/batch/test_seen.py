@@ -342,7 +342,7 @@ def test_a_job_that_writes_to_a_device_is_repeated(tmp_path: Path) -> None:
 def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str) -> None:
     """On a day without news, the lines of the day before must not be taken for new ones."""
     (tmp_path / "in").write_bytes(b"http://a.example/1\n")
-    words = ["dedup", "in", "--seen", "s.keys", "-o", "out", "--force"]
+    words = ["dedup", "in", "--seen", "s.keys", "-o", "out"]
     assert run_command(*words, folder=tmp_path).returncode == 0
     if change == "input":
         (tmp_path / "in").write_bytes(b"http://a.example/1#x\n")
@@ -350,6 +350,7 @@ def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str
         words[5] = "other"
     else:
         words += ["--write", "canonical"]
+    (tmp_path / "out").unlink()
     done = run_command(*words, folder=tmp_path)
     assert b"1 seen before" in done.stderr
     assert (tmp_path / words[5]).read_bytes() == b""
@@ -364,9 +365,7 @@ def test_another_job_is_done_although_nothing_is_new(tmp_path: Path, change: str
         ("out.parquet", ["--seen", "s.keys"]),
     ],
 )
-def test_an_output_with_lines_is_emptied_only_by_force(
-    tmp_path: Path, name: str, words: list[str]
-) -> None:
+def test_an_output_with_lines_is_not_emptied(tmp_path: Path, name: str, words: list[str]) -> None:
     words = ["dedup", "-", *words, "-o", name]
     line = b"http://a.example/1\n"
     assert run_command(*words, folder=tmp_path, data=line).returncode == 0
@@ -374,9 +373,10 @@ def test_an_output_with_lines_is_emptied_only_by_force(
     for data in (line, b"", b"\n"):
         done = run_command(*words, folder=tmp_path, data=data)
         assert done.returncode == 1
-        told = f"{name}: it has content, and the new output has none, so it stays; --force replaces"
+        told = f"{name}: it has content, and the new output has none, so it stays; delete it"
         assert told in done.stderr.decode()
         assert (tmp_path / name).read_bytes() == before
-    for more in (["--force"], []):  # what has no lines can be replaced
-        assert run_command(*words, *more, folder=tmp_path, data=line).returncode == 0
+    (tmp_path / name).unlink()
+    for _ in range(2):  # what has no lines can be replaced
+        assert run_command(*words, folder=tmp_path, data=line).returncode == 0
         assert (tmp_path / name).read_bytes() != before

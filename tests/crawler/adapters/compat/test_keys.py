@@ -123,7 +123,7 @@ def test_the_map_from_old_keys_to_new(tmp_path: Path) -> None:
     assert run.invoke(main, ["migrate", str(file)]).exit_code == 2
 
 
-def test_a_map_with_rows_is_emptied_only_by_force(tmp_path: Path) -> None:
+def test_a_map_with_rows_is_not_emptied(tmp_path: Path) -> None:
     file, out = tmp_path / "urls", tmp_path / "map.csv"
     words = ["migrate", str(file), "--from", "surt", "-o", str(out)]
     run = CliRunner()
@@ -134,7 +134,8 @@ def test_a_map_with_rows_is_emptied_only_by_force(tmp_path: Path) -> None:
     done = run.invoke(main, words)
     assert (done.exit_code, out.read_bytes()) == (1, before)
     assert "it has content, and the new output has none, so it stays" in done.output
-    assert run.invoke(main, [*words, "--force"]).exit_code == 0
+    out.unlink()
+    assert run.invoke(main, words).exit_code == 0
     assert out.read_text() == "old,new,key,url,text\n"
 
 
