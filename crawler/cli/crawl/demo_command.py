@@ -12,9 +12,13 @@ from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.store_json import DemoJSON, DemosJSON
 from canonry.crawler.cli.terminal import render, summaries
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.demo.run import Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
+from canonry.crawler.plurals import counted
+
+_EXAMPLES = 2  # rules that are shown, with an example
 
 
 @described("canonry demo", "canonry demo --policy web --keep /tmp")
@@ -40,7 +44,8 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     pages a crawl missed, and how many it fetched more than once.
     """
     named = policies or ("web", "search")
-    results = run(named, render.notify, keep)
+    say = render.notify if LOUDNESS.verbose else _nothing
+    results = run(named, say, keep)
     if as_json:
         print_json(DemosJSON(crawls=[DemoJSON(**result._asdict()) for result in results]))
     else:
@@ -53,6 +58,10 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     return 0 if all(result.is_right for result in results) else FAILED
 
 
+def _nothing(_message: str) -> None:
+    """Say nothing of what a crawl learns: the results do."""
+
+
 def _name_of_command() -> str:
     """Return how a shell finds this command: by its name, or as it was called."""
     called = Path(sys.argv[0])
@@ -60,37 +69,31 @@ def _name_of_command() -> str:
 
 
 def _show(results: Sequence[Result]) -> None:
-    """Print the results beside the truth."""
-    columns = [f"policy {result.policy}" for result in results]
+    """Print the results beside the truth, and what was made one."""
     lines: list[tuple[object, ...]] = [
-        ("resources on the site", *(r.resources for r in results)),
+        ("pages of the site", *(r.resources for r in results)),
         ("fetched", *(r.fetched for r in results)),
         ("missed", *(len(r.missed) for r in results)),
         ("fetched more than once", *(r.fetched_again for r in results)),
-    ]
-    reasons = dict.fromkeys(name for r in results for name in r.again_for_want_of)
-    lines += [
-        (f"  for lack of rule {name}", *(r.again_for_want_of.get(name, 0) for r in results))
-        for name in reasons
-    ]
-    lines += [
-        ("asked twice, to learn what changes", *(r.repeated for r in results)),
+        ("asked again, to learn what changes", *(r.repeated for r in results)),
         ("fetched against robots.txt", *(r.disallowed for r in results)),
-        ("pages of crawler traps fetched", *(r.endless for r in results)),
         ("links found", *(r.links for r in results)),
-        ("requests in total", *(r.requests for r in results)),
     ]
     render.out().print(
-        f"A generated site of {results[0].resources} pages on {len(HOSTS)} hosts was served on "
-        "loopback,\nand crawled once under each policy. Each page has many URLs.\n"
-        "The last table compares what was fetched with the truth.\n"
+        f"A generated site of {results[0].resources} pages on {len(HOSTS)} hosts, each under many "
+        "URLs, was served on\nloopback and crawled once under each policy.\n"
     )
-    for result in results:
-        render.out().print(f"Policy [bold]{result.policy}[/]: {result.seconds:.1f} s\n")
-        summaries.merged(result.merged)
-    last = results[-1]
-    summaries.aliases("Aliases recorded", last.aliases)
+    columns = [f"policy {result.policy}" for result in results]
     render.table("The crawls and the truth", ("", *columns), lines)
+    last = results[-1]
+    rules = summaries.merged_by_rule(last.merged)
+    for row in rules[:_EXAMPLES]:
+        render.out().print(f"{row['links']:,} links were made one by {row['rules']}, such as")
+        render.out().print(f"  {row['link']}\n  is {row['same_as']}")
+    render.out().print(f"and others by {counted(len(rules) - _EXAMPLES, 'more rule')}.")
     for result in results:
+        if found := result.again_for_want_of:
+            rules_of = ", ".join(f"{name} ({number})" for name, number in found.items())
+            render.notify(f"policy {result.policy} fetched pages again for want of: {rules_of}")
         for url in result.missed:
             render.notify(f"missed under policy {result.policy}: {url}")
