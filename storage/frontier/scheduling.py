@@ -41,15 +41,16 @@ _PASSED_OVER = 64  # queues without a due URL that one call looks at, beyond tho
 _LIMITED = 60.0  # seconds for which a queue is not looked at that has all URLs that it may have
 
 _queue_id: BindParameter[int] = bindparam("host_id")
-_columns = (hosts.c.id, hosts.c.name, hosts.c.delay)
+_queues = select(hosts.c.id, hosts.c.name, hosts.c.delay, queues.c.most).join_from(
+    hosts, queues, queues.c.host_id == hosts.c.id, isouter=True
+)
 _READY = Prepared(
-    select(*_columns)
-    .where(text("pending > 0"), hosts.c.blocked == 0, hosts.c.held_until <= bindparam("now"))
+    _queues.where(text("pending > 0"), hosts.c.blocked == 0, hosts.c.held_until <= bindparam("now"))
     .order_by(hosts.c.held_until, hosts.c.id)
     .limit(bindparam("most"))
 )
 _ONE = Prepared(
-    select(*_columns).where(
+    _queues.where(
         hosts.c.name == bindparam("name"),
         hosts.c.blocked == 0,
         hosts.c.held_until <= bindparam("now"),
@@ -79,19 +80,15 @@ _INDEX = (
     "WHERE state = 0"
 )
 # A condition on URLs: nothing is to be done with them any more.
-COMPLETED = and_(
+_COMPLETED = and_(
     url_rows.c.state.in_([State.FETCHED, State.REDIRECTED, State.FAILED]),
     ~exists().where(schedule.c.url_id == url_rows.c.id, schedule.c.again_at.is_not(None)),
 )
-# How many more URLs the limited queues may complete.
-_LEFT = select(
-    queues.c.host_id,
-    queues.c.most
-    - select(func.count())
-    .where(url_rows.c.host_id == queues.c.host_id, COMPLETED)
-    .correlate(queues)
-    .scalar_subquery(),
-).where(queues.c.most.is_not(None))
+_completed = select(url_rows.c.id).where(url_rows.c.host_id == _queue_id, _COMPLETED)
+# How many URLs of a queue are completed, up to its limit.
+_NUMBER_COMPLETED = Prepared(
+    select(func.count()).select_from(_completed.limit(bindparam("most")).subquery())
+)
 _LEND = Prepared(
     update(url_rows)
     .where(url_rows.c.id == bindparam("url_id"))
@@ -151,7 +148,6 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         delay: seconds between two calls that get URLs of a queue without a delay of its own.
     """
     _queue_again(connection, now)
-    left = dict(connection.execute(_LEFT).all())
     found: list[HandedOut] = []
     given = 0
     ready = (
@@ -159,12 +155,16 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
         if wish.queue is None
         else _ONE.run(connection, {"now": now, "name": wish.queue})
     )
-    for host_id, name, own_delay in ready:
+    for host_id, name, own_delay, limit in ready:
         if given == wish.queues or len(found) >= _MOST_AT_ONCE:
             break
         [(out, earliest)] = _WAITING.run(connection, {"host_id": host_id, "now": now})
-        most = min(wish.per_queue, left.get(host_id, wish.per_queue)) - out
-        rows = _NEXT.run(connection, {"host_id": host_id, "now": now, "most": max(0, most)})
+        left = wish.per_queue
+        if limit is not None:
+            [(done,)] = _NUMBER_COMPLETED.run(connection, {"host_id": host_id, "most": limit})
+            left = limit - done
+        most = max(0, min(wish.per_queue, left) - out)
+        rows = _NEXT.run(connection, {"host_id": host_id, "now": now, "most": most})
         if rows:
             until = now + wish.seconds
             _LEND.run_many(connection, [{"url_id": row[0], "until": until} for row in rows])
@@ -173,7 +173,7 @@ def hand_out(connection: Connection, wish: Wish, now: float, delay: float) -> li
             rest(connection, host_id, now + (delay if own_delay is None else own_delay))
             given += 1
         else:  # an outcome wakes the queue before those that are out are back
-            until = now + _LIMITED if left.get(host_id, 1) <= 0 else earliest or now
+            until = now + _LIMITED if left <= 0 else earliest or now
             HOSTS.keep(connection, [host_id], until)
     return found
 

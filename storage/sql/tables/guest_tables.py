@@ -33,9 +33,8 @@ queues = Table(
     Column("host_id", RowId, primary_key=True, autoincrement=False, comment="its row in hosts"),
     Column("handed_at", Float, nullable=False, comment="its last URLs; seconds since 1970"),
     Column("blocked_until", Float, nullable=False, comment="no URLs before; seconds since 1970"),
-    Column("most", BigInteger, comment="URLs that it may have; null: any number"),
+    Column("most", BigInteger, comment="URLs of it that may be completed; null: any number"),
 )
-partial_index(Index("frontier_limits", queues.c.host_id), queues.c.most.is_not(None))
 
 schedule = Table(
     "frontier_urls",
