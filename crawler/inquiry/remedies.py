@@ -146,9 +146,13 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),
         HoldReason.DELETED.label: _says("the engine puts it again"),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
-        Fault.DNS.label: _says(_SAME),
+        Fault.DNS.label: _says(f"a name that this machine can resolve; then {_SAME}"),
         Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,
         Fault.CONNECT.label: _says(_SAME),
+        "connection refused": _says(
+            "a server that listens there: check the port, and http or https; then the same crawl "
+            "command again"
+        ),
         Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
         Fault.TLS.label: _says(
             f"--ca-file, if the authority is your own; then {_release(Fault.TLS)}"
@@ -176,10 +180,11 @@ def remedy(reason: str, case: Case) -> str | None:
     """Return what lifts a reason; None if we know of nothing.
 
     Args:
-        reason: the name that the store uses.
+        reason: the name that the store uses, perhaps with its cause: ``robots-unreachable: dns``.
         case: the URL that is not fetched.
     """
-    found = REMEDIES.get(reason.partition(":")[0])
+    label, _, cause = reason.partition(": ")
+    found = REMEDIES.get(cause.partition(",")[0]) or REMEDIES.get(label)
     return None if found is None else found(case)
 
 

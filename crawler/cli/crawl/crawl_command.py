@@ -245,7 +245,7 @@ def crawl(
                 seconds=round(seconds, 3),
                 finished=result.finished and not result.is_fruitless,
                 kept_options=kept.values,
-                failed_seeds=last_words.as_data(result.failed_seeds),
+                failed_seeds=last_words.as_data(result.failed_seeds, settings),
                 run=result.progress,
             )
         )
@@ -255,7 +255,7 @@ def crawl(
         probes = result.progress.probes
         more = f", {counted(probes, 'probe')} (requests for learning alone)" if probes else ""
         render.notify(f"{pages} in {seconds:.1f} s{more}; the store is {without_password(store)}")
-    for sentence in last_words.spoken(result, store_status, settings.crawl):
+    for sentence in last_words.spoken(result, store_status, settings):
         render.notify(sentence)
     return last_words.exit_code(result) or (FAILED if cuts else 0)
 

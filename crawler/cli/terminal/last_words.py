@@ -2,35 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
 from canonry.crawler.cli.printed.store_json import FailedSeedJSON
-from canonry.crawler.fetch.faults import Fault
-from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.inquiry.remedies import refused_port, sentence_about
+from canonry.crawler.inquiry import remedies
 from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
 from canonry.crawler.run.wiring import CrawlResult
-from canonry.crawler.settings.sections import CrawlSettings
+from canonry.crawler.settings import Settings
 
 _MOST = 10  # seeds that are told one by one
-_ADVICE = MappingProxyType(
-    {
-        Fault.DNS.label: "check the name, and that this machine can resolve names",
-        Fault.ADDRESS.label: "--allow-private allows addresses that are not public",
-        Fault.PROXY.label: "check the proxy: --proxy URL names another one, --proxy none uses none",
-        Fault.TLS.label: "--ca-file FILE trusts a certificate authority of your own",
-        Fault.TIMEOUT.label: "timeout in [fetch] of --config allows more time",
-        Fault.TOO_LARGE.label: "max_body in [fetch] of --config allows more",
-        Fault.SERVER.label: "later, canonry refused release server lets the crawl ask again",
-        HoldReason.OUT_OF_SCOPE.label: "--scope domain or --scope any allows it",
-        HoldReason.OTHER_TYPE.label: "--only-types with its type allows it",
-        HoldReason.TOO_MANY_HOPS.label: "max_hops in [crawl] of --config allows more",
-        "connection refused": "no server listens there: check the port, and http or https",
-    }
-)
 
 
 def exit_code(result: CrawlResult) -> int:
@@ -40,28 +22,29 @@ def exit_code(result: CrawlResult) -> int:
     return NO_SEED if result.is_fruitless else 0
 
 
-def as_data(seeds: Sequence[FailedSeed]) -> list[FailedSeedJSON]:
+def as_data(seeds: Sequence[FailedSeed], settings: Settings) -> list[FailedSeedJSON]:
     """Return failed seeds as they are printed, each with its cause in words and what helps."""
     return [
-        FailedSeedJSON(**seed._asdict(), because=because(seed), advice=advice(seed))
+        FailedSeedJSON(**seed._asdict(), because=because(seed), advice=_advice(seed, settings))
         for seed in seeds
     ]
 
 
 def spoken(
-    result: CrawlResult, store_status: Mapping[str, Any], crawl: CrawlSettings
+    result: CrawlResult, store_status: Mapping[str, Any], settings: Settings
 ) -> Iterator[str]:
     """Yield the sentences that a crawl ends with.
 
     Args:
         result: of the run.
         store_status: what the store holds now.
-        crawl: the settings of the run.
+        settings: of the run.
     """
+    crawl = settings.crawl
     for seed in result.failed_seeds[:_MOST]:
         way = "" if seed.leads_to is None else f" leads to {seed.leads_to}, which"
-        helps = advice(seed)
-        hint = "" if helps is None else f"; {helps}"
+        helps = _advice(seed, settings)
+        hint = "" if helps is None else f"; what helps: {helps}"
         yield f"canonry: the seed {seed.url}{way} gave no page: {because(seed)}{hint}"
     if len(result.failed_seeds) > _MOST:
         yield f"canonry: {len(result.failed_seeds) - _MOST:,} more seeds gave no page"
@@ -108,7 +91,7 @@ def because(seed: FailedSeed) -> str:
     reason = seed.reason
     if reason.startswith("status "):
         return f"the server answered with {reason}"
-    found = sentence_about(_end_of(seed), reason)
+    found = remedies.sentence_about(_end_of(seed), reason)
     return found or f"it redirects to something that is not a URL ({reason})"
 
 
@@ -117,9 +100,7 @@ def _end_of(seed: FailedSeed) -> str:
     return seed.url if seed.leads_to is None else seed.leads_to
 
 
-def advice(seed: FailedSeed) -> str | None:
-    """Return the option or setting that may help where a seed failed; None if none does."""
-    if seed.reason == Fault.ADDRESS.label and refused_port(_end_of(seed)) is not None:
-        return "no request goes to that port (docs/reference/crawl.md)"
-    label, _, cause = seed.reason.partition(": ")
-    return _ADVICE.get((cause or label).partition(",")[0])
+def _advice(seed: FailedSeed, settings: Settings) -> str | None:
+    """Return what may help where a seed failed; None if we know of nothing."""
+    case = remedies.Case(_end_of(seed), 0, 0, settings, [seed.url], ())
+    return remedies.remedy(seed.reason, case)

@@ -264,4 +264,4 @@ def test_a_crawl_says_that_its_proxy_refuses(tmp_path: Path) -> None:
     told = " ".join(done.stderr.split())
     assert f"go through the proxy http://127.0.0.1:{raw.port} (--proxy)" in told
     assert "the proxy could not be reached, or did not accept the request" in told
-    assert "check the proxy: --proxy URL names another one" in told
+    assert "what helps: --proxy URL, or none" in told
