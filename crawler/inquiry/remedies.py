@@ -149,10 +149,6 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         Fault.DNS.label: _says(f"a name that this machine can resolve; then {_SAME}"),
         Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,
         Fault.CONNECT.label: _says(_SAME),
-        "connection refused": _says(
-            "a server that listens there: check the port, and http or https; then the same crawl "
-            "command again"
-        ),
         Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
         Fault.TLS.label: _says(
             f"--ca-file, if the authority is your own; then {_release(Fault.TLS)}"
@@ -173,6 +169,7 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         Fault.ROBOTS_UNREACHABLE.label: _says(_SAME),
     }
 )
+_REFUSED = _says(f"a server that listens there: check the port, and http or https; then {_SAME}")
 _SENTENCES = MappingProxyType({one.label: one.value for one in (*HoldReason, *Fault)})
 
 
@@ -184,7 +181,10 @@ def remedy(reason: str, case: Case) -> str | None:
         case: the URL that is not fetched.
     """
     label, _, cause = reason.partition(": ")
-    found = REMEDIES.get(cause.partition(",")[0]) or REMEDIES.get(label)
+    cause = cause.partition(",")[0]
+    found = (
+        _REFUSED if cause == "connection refused" else REMEDIES.get(cause) or REMEDIES.get(label)
+    )
     return None if found is None else found(case)
 
 
