@@ -55,17 +55,15 @@ class Checkpoint(msgspec.Struct):
 class Workplace:
     """A folder for a job's files and its checkpoint."""
 
-    def __init__(self, folder: Path, *, lasting: bool, resume: bool) -> None:
+    def __init__(self, folder: Path, *, lasting: bool) -> None:
         """Use a folder.
 
         Args:
             folder: an existing one.
-            lasting: save checkpoints in it.
-            resume: start from the checkpoint that is there.
+            lasting: save checkpoints in it, and start from the one that is there.
         """
         self.folder = folder
         self.lasting = lasting
-        self._resume = resume
         self._is_interrupted = False
         self._due = time.monotonic() + _SAVE_EVERY
         self._began = 0.0
@@ -75,19 +73,16 @@ class Workplace:
 
         All other files in the folder are deleted.
         """
-        checkpoint, fault = None, "there is nothing of this job to resume"
-        if self._resume:
-            try:
-                checkpoint = self._checked(job)
-            except ValueError as error:
-                fault = f"the checkpoint is damaged ({error})"
+        checkpoint = None
+        try:
+            checkpoint = self._checked(job)
+        except ValueError as error:
+            notify(f"the checkpoint is damaged ({error}): starting from the beginning")
         needed = {_LOCK}
         if checkpoint is not None:
             needed |= {_CHECKPOINT, *checkpoint.files}
             after = "the first pass, over " if checkpoint.all_keyed else ""
             notify(f"resuming after {after}{checkpoint.lines:,} lines")
-        elif self._resume:
-            notify(f"{fault}: starting from the beginning")
         for file in list(self.folder.rglob("*")):
             if file.is_file() and str(file.relative_to(self.folder)) not in needed:
                 file.unlink()
@@ -220,7 +215,7 @@ def _line_for(content: bytes) -> bytes:
 
 
 @contextmanager
-def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
+def workplace(out: str | None) -> Iterator[Workplace]:
     """Make a folder next to an output file, or a temporary one if there is no such file.
 
     The folder next to an output stays if the job is killed, or is interrupted after it has saved a
@@ -228,18 +223,17 @@ def workplace(out: str | None, *, resume: bool) -> Iterator[Workplace]:
 
     Args:
         out: the name of the output.
-        resume: use the files that an earlier run left.
 
     Raises:
         SettingsError: another process works there.
     """
     if out is None:
         with tempfile.TemporaryDirectory(prefix="canonry-") as name:
-            yield Workplace(Path(name), lasting=False, resume=False)
+            yield Workplace(Path(name), lasting=False)
         return
     folder = Path(out).with_name(f".{Path(out).name}.work")
     with _owned(folder, out):
-        place = Workplace(folder, lasting=True, resume=resume)
+        place = Workplace(folder, lasting=True)
         try:
             yield place
         except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from canonry.crawler.files.line_streams import Cut
 from canonry.crawler.files.tables import check_ending, format_of
 from canonry.crawler.key_files.published_keys import is_published
 from canonry.crawler.key_files.seen_file import SeenFile
-from canonry.crawler.locations import is_remote, is_stream, opened, version_of
+from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
 
@@ -36,7 +36,6 @@ class Job(NamedTuple):
     quiet: bool = False  # keep standard output free of lines
     workers: int = 1  # threads or processes
     memory: int = 1 << 30  # bytes
-    resume: bool = False  # from where a killed run stopped
     engine: str = "local"
     also_read: Sequence[str | None] = ()  # other files that no output may replace
 
@@ -66,7 +65,7 @@ class Job(NamedTuple):
                     option = name.replace("_", "-")
                     raise SettingsError(f"--{option} and --store: {reason}")
         if self.engine != "local":
-            for name in ("report", "resume", "store", "map", "seen", "keep_rows"):
+            for name in ("report", "store", "map", "seen", "keep_rows"):
                 if getattr(self, name):
                     option = name.replace("_", "-")
                     raise SettingsError(
@@ -74,13 +73,6 @@ class Job(NamedTuple):
                     )
             if self.reads_streams:
                 raise SettingsError(f"--engine {self.engine} needs files, which can be read twice")
-        has_place = not (self.out is None or is_remote(self.out))
-        has_place &= not self.is_discarding or not (self.seen is None or is_published(self.seen))
-        if self.resume and (not has_place or self.reads_streams):
-            raise SettingsError(
-                "--resume needs input files, which can be read again, and -o with a file on this "
-                "machine"
-            )
 
     def _check_formats(self) -> None:
         """Refuse options that would be ignored in the format of the output."""
@@ -123,7 +115,6 @@ class Job(NamedTuple):
 
 _NOT_WITH_STORE = {
     "report": "a report covers only the files; leave one out",
-    "resume": "claims and output are one transaction; run the same command again instead",
     "keep_rows": "a store keeps URLs; use --seen FILE for what was seen before",
     "prefer": "the first line that a store sees is its URL; use --seen FILE instead",
     "seen": "a store has seen keys of its own; 'canonry keys to-store' adds those of a file",
@@ -160,7 +151,7 @@ def bytes_to_read(job: Job) -> int | None:
     if None in sizes:
         return None
     size = sum(filter(None, sizes))
-    is_one_pass = job.store is not None or not (job.resume or job.prefer)
+    is_one_pass = job.store is not None or not job.prefer
     return size if is_one_pass else (3 if job.prefer else 2) * size
 
 

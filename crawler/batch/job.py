@@ -120,7 +120,7 @@ def _local(job: Job, plan: Plan) -> Summary:
     The file of seen keys is extended once the outputs are in place, so that no key is in it without
     its line.
     """
-    with workplace(_workplace_beside(job), resume=job.resume) as place:
+    with workplace(_workplace_beside(job)) as place:
         if job.seen is None:
             return _written(job, plan, place)
         if is_published(job.seen):
@@ -175,8 +175,7 @@ def _deduplicated(
     except KeyboardInterrupt:
         if not place.has_checkpoint:
             raise
-        how = "run the same command" if job.resume else "add --resume to the same command"
-        raise KeyboardInterrupt(f"a checkpoint is saved; {how} to go on from there") from None
+        raise KeyboardInterrupt("a checkpoint is saved; the same command goes on") from None
     if report is not None:
         about = About(job.files, plan.canonicalizer.policy, at, time.monotonic() - start)
         report.write(html_report.page(done, about).encode())

@@ -12,8 +12,8 @@ are those of [compatibility](compatibility.md#the-command).
 """
 _REST = """
 Code 1 also means that a part failed: an input file was truncated, or an argument is not a URL. A
-file or folder that is not there is wrong usage. After code 3, the same command resumes a crawl, and
-a dedup with `--resume`; other commands start again. Code 1 is also the code when the reader of a
+file or folder that is not there is wrong usage. After code 3, the same command resumes a crawl
+or a dedup; other commands start again. Code 1 is also the code when the reader of a
 pipe has gone, as with `head`; there is no message then. If several commands are one pipe,
 `set -o pipefail` makes the pipe fail when one of them does.
 

@@ -277,7 +277,6 @@ def test_a_list_redirects_to_no_private_address(
     [
         (["in", "-o", "https://a.example/x"], b"an output cannot be written there"),
         (["nope://a/b"], b"Protocol not known: nope"),
-        (["in", "-o", "s3://bucket/x", "--resume"], b"a file on this machine"),
     ],
 )
 def test_what_cannot_be_done_is_wrong_usage(tmp_path: Path, words: list[str], says: bytes) -> None:

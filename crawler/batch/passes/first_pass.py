@@ -187,7 +187,7 @@ def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:
             yield block
         lines -= block.size if lines > 0 else 0
         if lines < 0:
-            raise OSError("the input is not cut as it was; run it again without --resume")
+            raise OSError("the input is not cut as it was; run it again")
 
 
 def count_block(checkpoint: Checkpoint, block: Block, keyed: keying.Keyed) -> None:

@@ -98,7 +98,6 @@ from canonry.crawler.settings import SettingsError
     metavar="SIZE",
     help="Approximate memory limit.",
 )
-@click.option("--resume", is_flag=True, help="Continue a run that was killed.")
 @click.option(
     "--store",
     metavar="FILE|URL",
@@ -141,7 +140,6 @@ def dedup(
     prefer: tuple[str, ...],
     *,
     keep_rows: bool,
-    resume: bool,
     as_json: bool,
 ) -> int:
     """Print the first line of each distinct resource, or with --prefer the best one.
@@ -177,7 +175,6 @@ def dedup(
         quiet=as_json,
         workers=workers or default_workers(),
         memory=dedup_job.bytes_of(memory),
-        resume=resume,
         engine=engine,
         also_read=(rules_file, named_policies.policy_file(policy), _file_of(store)),
     )

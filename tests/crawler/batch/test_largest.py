@@ -73,7 +73,7 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
             memory=1 << 26,
             report=True,
         )
-        with workplace(None, resume=False) as place:
+        with workplace(None) as place:
             done = job.dedup(plan, place, results.Results())
     rows, hosts = expected(lines, most)
     assert sorted(done.largest) == sorted(rows)

@@ -64,7 +64,7 @@ def run(
         mapped=mapped,
         notify=notify,
     )
-    with workplace(None, resume=False) as place:
+    with workplace(None) as place:
         done = job.dedup(plan, place, results.Results(kept, table))
     return out.getvalue(), fates.getvalue(), done.summary
 
@@ -235,7 +235,7 @@ def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) ->
     path = tmp_path / "in"
     path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
     plan = Plan(files=[str(path)], canonicalizer=WEB)
-    with workplace(None, resume=False) as place, KeptTexts(tmp_path / "texts") as texts:
+    with workplace(None) as place, KeptTexts(tmp_path / "texts") as texts:
         fates = FirstPass(plan, place, begin(plan, place)).run()
         path.write_bytes(b"http://a.example/1\n")
         again = SecondPass(plan, fates, texts)

@@ -198,7 +198,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
     lines = some_lines(8_000)
     (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
-    with workplace(None, resume=False) as place:
+    with workplace(None) as place:
         expected = everything(tmp_path, place, 1 << memory, prefer)
     save = Workplace.save
     done = Counter[str]()
@@ -220,7 +220,7 @@ def test_killed_anywhere_a_job_resumes_to_the_same_output(
         monkeypatch.setattr(Workplace, "save", save_some)
         folder = tmp_path / "work"
         folder.mkdir(exist_ok=True)
-        place = Workplace(folder, lasting=True, resume=attempt > 0)
+        place = Workplace(folder, lasting=True)
         try:
             found = everything(tmp_path, place, 1 << memory, prefer)
         except Killed:
@@ -250,9 +250,8 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     (tmp_path / "out.txt").unlink()
     said = b""
     for attempt in range(30):
-        more = ["--resume"] if attempt else []
         with subprocess.Popen(
-            [sys.executable, "-c", script, *words, *more],
+            [sys.executable, "-c", script, *words],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -295,7 +294,7 @@ def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 3
-    said = b"interrupted; a checkpoint is saved; add --resume to the same command"
+    said = b"interrupted; a checkpoint is saved; the same command goes on"
     assert said in done.stderr
     assert b"Traceback" not in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt", ".out.txt.work"}
@@ -321,11 +320,11 @@ def test_a_signal_saves_a_checkpoint(
             os.kill(os.getpid(), number)
 
     asked = dedup_job.Job(["in"], out="out", prefer=prefer)
-    with pytest.raises(KeyboardInterrupt, match="a checkpoint is saved; add --resume"):
+    with pytest.raises(KeyboardInterrupt, match="a checkpoint is saved; the same command"):
         job.run(asked, WEB, advance, said.append)
     assert said == ["saving a checkpoint; Ctrl-C again stops at once"]
     assert {path.name for path in tmp_path.iterdir()} == {"in", ".out.work"}
-    job.run(asked._replace(resume=True), WEB, advance, said.append)
+    job.run(asked, WEB, advance, said.append)
     assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[1])
     resumed = Path("out").read_bytes()
     job.run(asked, WEB, advance, said.append)
@@ -379,10 +378,10 @@ def test_an_interrupted_job_says_how_to_resume(
             raise KeyboardInterrupt
 
     asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
-    with pytest.raises(KeyboardInterrupt, match="is saved; add --resume to the same command to go"):
+    with pytest.raises(KeyboardInterrupt, match="is saved; the same command goes on"):
         job.run(asked, WEB, advance, said.append)
     assert not (tmp_path / "out").exists()
-    job.run(asked._replace(resume=True), WEB, advance, said.append)
+    job.run(asked, WEB, advance, said.append)
     assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[0])
     seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical))
     assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
@@ -425,22 +424,12 @@ def test_a_full_disk_is_reported_and_nothing_is_left(
 def test_the_checkpoint_of_another_job_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"http://a.example/\n")
     (tmp_path / ".out.txt.work").mkdir()
-    Workplace(tmp_path / ".out.txt.work", lasting=True, resume=False).save(
-        Checkpoint("another"), []
-    )
-    done = run_command("dedup", "in", "-o", "out.txt", "--resume", folder=tmp_path)
+    Workplace(tmp_path / ".out.txt.work", lasting=True).save(Checkpoint("another"), [])
+    done = run_command("dedup", "in", "-o", "out.txt", folder=tmp_path)
     assert done.returncode == 0
-    assert b"there is nothing of this job to resume: starting from the beginning" in done.stderr
+    assert b"resuming" not in done.stderr
     assert (tmp_path / "out.txt").read_bytes() == b"http://a.example/\n"
     assert not (tmp_path / ".out.txt.work").exists()
-
-
-@pytest.mark.parametrize("words", [["-", "-o", "x"], ["in"], ["in", "-o", "x", "--store", "x.db"]])
-def test_what_cannot_be_resumed_is_an_error(tmp_path: Path, words: list[str]) -> None:
-    (tmp_path / "in").write_bytes(b"http://a.example/\n")
-    done = run_command("dedup", *words, "--resume", folder=tmp_path)
-    assert done.returncode == 2
-    assert b"--resume" in done.stderr
 
 
 def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
@@ -457,7 +446,7 @@ def test_a_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
 
 def test_two_cannot_write_the_same_output(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"http://a.example/\n")
-    with workplace(str(tmp_path / "out"), resume=False):
+    with workplace(str(tmp_path / "out")):
         done = run_command("dedup", "in", "-o", "out", folder=tmp_path)
     assert done.returncode == 2
     assert b"another dedup is writing it" in done.stderr

@@ -58,7 +58,7 @@ def run(path: Path, seen: Path, *, mapped: bool) -> tuple[bytes, bytes, Summary]
     out, fates = io.BytesIO(), io.BytesIO()
     kept = results.DistinctLines(out, "text", "url", WEB)
     table = tables.table(fates, "text", results.MAP_COLUMNS) if mapped else None
-    with workplace(None, resume=False) as place, extending(str(seen), preset("web")) as known:
+    with workplace(None) as place, extending(str(seen), preset("web")) as known:
         plan = Plan(
             files=[str(path)],
             canonicalizer=WEB,
@@ -155,7 +155,7 @@ def test_killed_anywhere_it_resumes_and_extends_the_file_once(
         for name in ("out", "map"):
             Path(name).unlink(missing_ok=True)
         ended = done_in_a_child(asked, left) == 0
-        assert done_in_a_child(asked._replace(resume=True), -1) == 0
+        assert done_in_a_child(asked, -1) == 0
         if "prefer" not in words:
             assert is_only or Path("out").read_bytes() == expected[0]
             assert Path("map").read_bytes() == expected[1]

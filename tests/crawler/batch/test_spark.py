@@ -94,7 +94,7 @@ def make_files(folder: Path) -> list[str]:
 def locally(files: list[str], prefer: Preference | None = None) -> tuple[bytes, Summary]:
     out = io.BytesIO()
     results = Results(DistinctLines(out, "text", "url", WEB))
-    with workplace(None, resume=False) as place:
+    with workplace(None) as place:
         done = job.dedup(Plan(files=files, canonicalizer=WEB, prefer=prefer), place, results)
     return out.getvalue(), done.summary
 

@@ -167,7 +167,7 @@ def test_processes_that_write_one_output_are_told_nothing_but_that(
             with output.atomic(out) as file:
                 file.write(b"x")
         elif kind == "workplace":
-            with workplace(out, resume=False) as place:
+            with workplace(out) as place:
                 (place.folder / "keys").mkdir()
                 (place.folder / "keys" / "1").write_bytes(b"x")
                 assert (place.folder / "keys" / "1").read_bytes() == b"x"
