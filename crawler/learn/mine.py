@@ -16,6 +16,7 @@ from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import Evidence, LearnedRule, act, site_in
 from canonry.canon.syntax import Parts
 from canonry.crawler.documents.by_type import read_document
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.files.captures import Capture
 from canonry.crawler.learn import limits
 from canonry.crawler.learn.decision import decide
@@ -26,7 +27,6 @@ from canonry.crawler.learn.rules.loose_forms import loose_path, without_www
 from canonry.crawler.learn.site_records import evidence_of, save_rules
 from canonry.crawler.learn.standing import oriented
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict, compare
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import MINED

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Response, Unread
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import UNREAD
 

@@ -14,7 +14,7 @@ from canonry.crawler.adapters.scrapy.observations import (
     page_of,
 )
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.storage.http_status import OK, REDIRECTS
 
 

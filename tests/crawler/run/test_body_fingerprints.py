@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.run import bodies
 from canonry.crawler.run.bodies import Fingerprints
 

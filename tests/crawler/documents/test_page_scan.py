@@ -1,4 +1,4 @@
-"""The compiled reader gives a page the very tags that the plain one gives it."""
+"""The compiled scan gives a page the very tags and blocks that the plain one gives it."""
 
 import time
 
@@ -7,15 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
-from canonry.crawler.documents.encodings import decode, encoded_in_utf8
-from canonry.crawler.documents.html import EMBEDDING, LINKING
-from canonry.crawler.documents.tags import VERSION, in_attribute, read_tags, title_of
+from canonry.crawler.documents.page_scan import VERSION, scan_plainly
+from canonry.crawler.documents.text_blocks import plain_text_blocks
+from canonry.crawler.documents.tokenizer import in_attribute, title_of
 
-native = pytest.importorskip("canonry.crawler.documents._tags", reason="needs the compiled kernel")
+native = pytest.importorskip(
+    "canonry.crawler.documents._page_scan", reason="needs the compiled kernel"
+)
 
 NAMES = [
     *("a", "A", "area", "base", "form", "iframe", "link", "meta", "title", "img", "source", "ab"),
     *("script", "SCRIPT", "style", "textarea", "plaintext", "svg", "math", "template", "b", "h1"),
+    *("p", "P", "li", "td", "pre", "br", "noscript", "div", "x-y", "n" * 64, "n" * 70, "é", "a\0"),
 ]
 PARTS = [
     *(f"{mark}{name}{end}" for name in NAMES for mark in ("<", "</") for end in ("", ">", " ")),
@@ -37,8 +40,16 @@ PARTS = [
         "=",
     ),
 ]
+TEXTS = [
+    *("word", "Other. ", "three four five six", "?", "12!", "価格", "x" * 47, "x" * 48, "x" * 49),
+    *("X" * 130, "y" * 8, "y" * 7, "\t", "\v", "\n ", ";", "#", "data:x", "a " * 20, "\u0e01" * 90),
+    *(' class="a b12"', " CLASS = 'x y '", " class=", " src=/a/b.png?x", ' src="data:y"', " src="),
+    *("<![CDATA[", "]]>", "<img", "<li class=>", "<p title='", "<1"),
+]
 GAPS = [" ", "", "  ", "\n", "/", " x "]
-WRITTEN = st.sampled_from(["href", "hrefs", "rel", "relx", "HREF", "src", "id", "data-x", "=", "é"])
+WRITTEN = st.sampled_from(
+    ["href", "class", "hrefs", "rel", "relx", "HREF", "src", "id", "data-x", "=", "é"]
+)
 VALUES = st.sampled_from(['="a&amp;b"', "='c>d'", "=e=f", "", "=", '="', " = 'g'", '="h"', "=i/"])
 TAGS = st.builds(
     lambda name, attributes, end: f"<{name}{''.join(map(''.join, attributes))}{end}",
@@ -49,7 +60,7 @@ TAGS = st.builds(
     ),
     st.just(">") | st.sampled_from([" >", "/>", ""]),
 )
-MARKUP = st.lists(st.sampled_from(PARTS) | TAGS, max_size=40).map("".join)
+MARKUP = st.lists(st.sampled_from(PARTS) | st.sampled_from(TEXTS) | TAGS, max_size=60).map("".join)
 MANY = st.tuples(MARKUP, st.sampled_from([" a=b", "=", ' "="', " c", "='"]), MARKUP).map(
     lambda some: f"{some[0]}<a {some[1] * 1005}{some[2]}"
 )
@@ -68,20 +79,28 @@ class Page:
         self.found.append(("title", text))
 
     def add(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "a" and "rel" not in attributes:
-            self.found += [attributes[key] for key in ("href",) if key in attributes]
-        else:
-            self.found.append((name, attributes))
+        self.found.append((name, attributes))
 
 
-def compiled(body: bytes, *, embeds: bool = False, xml: bool = False) -> list[object]:
-    """Return what the compiled reader gives."""
+def compiled(
+    body: bytes, *, embeds: bool = False, xml: bool = False
+) -> tuple[list[object], bytes | None]:
+    """Return what the compiled scan gives."""
     page = Page()
-    native.read_tags(
-        *(body, embeds, xml, page.add_link, lambda text: page.add_title(title_of(text))),
+    blocks = native.scan_page(
+        *(body, xml, True, embeds, page.add_link, lambda text: page.add_title(title_of(text))),
         *(page.add, in_attribute),
     )
-    return page.found
+    return page.found, blocks
+
+
+def plain(
+    body: bytes, *, embeds: bool = False, xml: bool = False
+) -> tuple[list[object], bytes | None]:
+    """Return what the plain scan gives."""
+    page = Page()
+    blocks = scan_plainly(body, page, xml=xml, blocks=True, embeds=embeds)
+    return page.found, blocks
 
 
 def test_the_versions_are_equal() -> None:
@@ -89,31 +108,37 @@ def test_the_versions_are_equal() -> None:
 
 
 @settings(max_examples=tries(1))
-@given(MARKUP | MANY, st.booleans(), st.booleans())
-def test_both_readers_agree(text: str, embeds: bool, xml: bool) -> None:
-    page = Page()
-    read_tags(text, page, EMBEDDING if embeds else LINKING, xml=xml)
-    assert compiled(text.encode(), embeds=embeds, xml=xml) == page.found
+@given((MARKUP | MANY).map(str.encode) | st.binary(max_size=300), st.booleans(), st.booleans())
+def test_both_scans_agree(body: bytes, embeds: bool, xml: bool) -> None:
+    expected = plain(body, embeds=embeds, xml=xml)
+    assert compiled(body, embeds=embeds, xml=xml) == expected
+    assert native.scan_page(body, xml, True, embeds) == expected[1]  # noqa: FBT003
+
+
+@settings(max_examples=tries(1))
+@given(st.lists(st.sampled_from(TEXTS) | st.binary(max_size=9), max_size=60))
+def test_both_scans_of_plain_text_agree(parts: list[str | bytes]) -> None:
+    body = b"".join(one if isinstance(one, bytes) else one.encode() for one in parts)
+    assert native.scan_text(body) == plain_text_blocks(body)
 
 
 @given(MARKUP | st.text(max_size=20), st.binary(max_size=4), st.binary(max_size=4))
 def test_bytes_of_no_encoding_are_replaced_alike(text: str, one: bytes, other: bytes) -> None:
-    for kind in (None, "text/html; charset=utf-8", "text/html; charset=gbk"):
-        body = one + text.encode() + other + b"<a href=/x" + one + b">"
-        page = Page()
-        decoded = decode(body, kind)
-        read_tags(decoded.text, page, LINKING)
-        markup, encoding = encoded_in_utf8(body, kind)
-        assert (compiled(markup), encoding) == (page.found, decoded.encoding)
+    body = one + text.encode() + other + b"<a href=/x" + one + b">"
+    assert compiled(body) == plain(body)
+
+
+def test_pages_with_many_links_and_blocks_are_read_alike() -> None:
+    """Tags are given in batches, and the blocks beyond a limit are one."""
+    page = "".join(f"<p class=c{n}><a href=/{n}>{n}</a> one.<a rel=x href=y>" for n in range(3000))
+    assert compiled(page.encode()) == plain(page.encode())
 
 
 def test_a_title_ends_where_the_plain_one_does() -> None:
     for letter in ("x", "é", "価", "😀"):
         for shift in range(5):
             text = f"<title>{'y' * shift}{letter * 17_000}</title><a href=z>"
-            page = Page()
-            read_tags(text, page, LINKING)
-            assert compiled(text.encode()) == page.found
+            assert compiled(text.encode()) == plain(text.encode())
 
 
 def test_an_error_of_the_page_comes_out() -> None:
@@ -121,9 +146,11 @@ def test_an_error_of_the_page_comes_out() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        native.read_tags(b'<a href="x">', False, False, fail, fail, fail, fail)  # noqa: FBT003
+        native.scan_page(b'<a href="x">', False, True, False, fail, fail, fail, fail)  # noqa: FBT003
     with pytest.raises(ValueError, match="no"):
-        native.read_tags(b'<a href="&">', False, False, print, fail, fail, fail)  # noqa: FBT003
+        native.scan_page(b'<a href="&">', False, True, False, print, fail, fail, fail)  # noqa: FBT003
+    with pytest.raises(ValueError, match="no"):
+        native.scan_page(b"<link href=&>", False, True, False, fail, fail, fail, fail)  # noqa: FBT003
 
 
 @pytest.mark.parametrize(
@@ -140,6 +167,15 @@ def test_an_error_of_the_page_comes_out() -> None:
             b"<a b=\"c='",
             b"-",
             b"/ ",
+        ),
+        *(
+            b"<p>",
+            b"<p class=x>a.",
+            b"</p>",
+            b"X" * 50,
+            b"<![CDATA[",
+            b"<noscript>",
+            b"<img src=x>",
         ),
         *(b"<svg><title>", b"<!", b"<a", b"< a", b'<a href="', b"<style></styl", b"--!", b" a='"),
     ],
