@@ -10,6 +10,8 @@ from typing import Literal, Protocol
 from canonry.crawler.documents.encodings import encoded_in_utf8
 from canonry.crawler.documents.text_blocks import BlockWriter, Visible, plain_text_blocks
 from canonry.crawler.documents.tokenizer import (
+    END,
+    START,
     Token,
     attributes_in,
     in_attribute,
@@ -31,7 +33,7 @@ else:
     _scan_page = _page_scan.scan_page if _is_current else None
     _scan_text = _page_scan.scan_text if _is_current else plain_text_blocks
 
-LINKING = frozenset({"a", "area", "base", "form", "frame", "iframe", "link", "meta", "title"})
+_LINKING = frozenset(b"a area base form frame iframe link meta title".split())
 # Elements that embed resources, and the attributes with their URLs (HTML Standard section 4.8).
 EMBEDS = {
     "img": ("src", "srcset"),
@@ -44,6 +46,7 @@ EMBEDS = {
     "script": ("src",),
     "input": ("src",),
 }
+_EMBEDDING = _LINKING.union(name.encode() for name in EMBEDS)
 _MAX_TITLE = 64_000  # bytes
 _ANCHORS = frozenset({b"a", b"area"})
 _PLAIN = {"application/json", "application/javascript", "application/x-ndjson"}
@@ -87,13 +90,12 @@ def scan_plainly(
     markup: bytes, page: LinkTags | None, *, xml: bool, blocks: bool, embeds: bool = False
 ) -> bytes | None:
     """Do what `scan` does, in Python."""
-    writer = BlockWriter()
-    readers: list[Callable[[Token], None]] = []
+    writer, names = BlockWriter(), None
+    readers: list[Callable[[Token], None]] = [Visible(writer).read] if blocks else []
     if page is not None:
-        readers.append(_Links(page, embeds=embeds).read)
-    if blocks:
-        readers.append(Visible(writer).read)
-    for token in tokens(markup, xml=xml):
+        names = _EMBEDDING if embeds else _LINKING
+        readers.append(_Links(page, names).read)
+    for token in tokens(markup, xml=xml, names=None if blocks else names):
         for read in readers:
             read(token)
     return writer.encoded() if blocks else None
@@ -107,25 +109,25 @@ def _adding_title(page: LinkTags) -> Callable[[str], None]:
 class _Links:
     """Passes the tags that link to a page."""
 
-    def __init__(self, page: LinkTags, *, embeds: bool) -> None:
+    def __init__(self, page: LinkTags, names: frozenset[bytes]) -> None:
         self._page = page
-        self._names = {name.encode() for name in LINKING.union(EMBEDS if embeds else ())}
+        self._names = names
         self._in_form = self._in_title = False
 
     def read(self, token: Token) -> None:
         """Read a token."""
-        name = token.name
+        name, content, mark = token
         if not name:
             if self._in_title:
-                self._page.add_title(title_of(text_of(token.content[:_MAX_TITLE])))
+                self._page.add_title(title_of(text_of(content[:_MAX_TITLE])))
             self._in_title = False
-        elif token.is_end:
+        elif mark == END:
             self._in_form = self._in_form and name != b"form"
         elif name == b"title":
-            self._in_title = not (token.is_foreign or token.is_empty)
+            self._in_title = mark == START
         elif name in self._names and not (name == b"form" and self._in_form):
             self._in_form = self._in_form or name == b"form"  # a form in a form is ignored
-            attributes = attributes_in(token.content)
+            attributes = attributes_in(content)
             if name not in _ANCHORS or ("href" in attributes and "rel" in attributes):
                 self._page.add(name.decode(), attributes)
             elif "href" in attributes:

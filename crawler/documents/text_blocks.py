@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from canonry.crawler.documents.tokenizer import Token, values_in
+from canonry.crawler.documents.tokenizer import EMPTY, END, Token, values_in
 
 TextBlock = int  # 64 bits: half for the place, half for the text
 MOST = 4096  # blocks; the rest of a page becomes one more
@@ -27,7 +27,9 @@ _LONGEST = 64  # bytes of a tag's name; no real tag is longer
 _LONG = 48  # bytes of a word; longer ones are split, since some scripts have no spaces
 _WORD = re.compile(rb"[^\x00- ]+")
 _WORD_OR_LINE = re.compile(rb"[^\x00- ]+|\n")
+_SENTENCE_ENDS = frozenset(b".!?")
 _SPACES = b"\t\n\f\r "
+_number = int.from_bytes
 _NOT_DIGITS = re.compile(rb"[^0-9]*")
 _SOURCE = re.compile(rb"[^?#]*")
 _HIDDEN = frozenset(b"iframe noembed noframes noscript script style".split())
@@ -88,28 +90,32 @@ class Visible:
 
     def read(self, token: Token) -> None:
         """Read a token."""
-        name = token.name
+        name, content, mark = token
         if self._hidden:
-            if token.is_end and name == self._hidden:
+            if mark == END and name == self._hidden:
                 self._hidden = b""
         elif not name:
-            self._text.add(token.content)
-        elif token.is_end:
+            self._text.add(content)
+        elif mark == END:
             self._text.close(name[:_LONGEST])
         else:
-            if name == b"img" and (source := _image_source(token.content)):
+            if name == b"img" and (source := _image_source(content)):
                 self._text.add_image(source)
-            if token.is_empty or name in _VOID:
+            if mark == EMPTY or name in _VOID:
                 return
             if name in _HIDDEN:
                 self._hidden = name
             else:
-                self._text.open(name[:_LONGEST], _value_of(b"class", token.content))
+                self._text.open(name[:_LONGEST], _value_of(b"class", content))
 
 
 def _value_of(name: bytes, attributes: bytes) -> bytes:
     """Return the value of an attribute; b"" if it has none."""
-    return next((value for other, value in values_in(attributes) if other.lower() == name), b"")
+    if name in attributes.lower():
+        for other, value in values_in(attributes):
+            if other.lower() == name:
+                return value
+    return b""
 
 
 def _image_source(attributes: bytes) -> bytes:
@@ -127,7 +133,7 @@ class BlockWriter:
         self._is_plain = in_lines
         # The names of tags, the hashes of name and class, and whether they stand in <pre>.
         self._open: list[tuple[bytes, int, bool]] = []
-        self._place = 0
+        self._place, self._is_placed = 0, False
         self._blocks = array("I")
         self._rest = 0
 
@@ -136,44 +142,42 @@ class BlockWriter:
         if tag in _CLOSED_BY_NEXT and self._open and self._open[-1][0] == tag:
             self._open.pop()
         if len(self._open) < _MOST_OPEN:
-            found = _NOT_DIGITS.match(kind)  # "post-17" equals "post-18"
-            kind = b"" if found is None else found[0].strip(_SPACES)
             in_lines = tag == b"pre" or (bool(self._open) and self._open[-1][2])
-            self._open.append((tag, hash_of(kind, hash_of(tag)), in_lines))
-        self._find_place()
+            self._open.append((tag, _hash_of_element(tag, kind), in_lines))
+        self._is_placed = False
 
     def close(self, tag: bytes) -> None:
         """Leave an element and the unclosed ones in it; ignore an end tag without a start."""
         for at in range(len(self._open) - 1, -1, -1):
             if self._open[at][0] == tag:
                 del self._open[at:]
-                self._find_place()
+                self._is_placed = False
                 return
-
-    def _find_place(self) -> None:
-        self._place = 0
-        for _tag, mixed, _in_lines in self._open[-_DEPTH:]:
-            self._place = (self._place ^ mixed) * _M & _64
-            self._place ^= self._place >> 29
 
     def add(self, text: bytes) -> None:
         """Add the text between two tags."""
         in_lines = self._is_plain or (bool(self._open) and self._open[-1][2])
         mixed = count = 0
-        for found in (_WORD_OR_LINE if in_lines else _WORD).finditer(text):
-            if found[0] == b"\n":
+        for word in (_WORD_OR_LINE if in_lines else _WORD).findall(text):
+            if word == b"\n":
                 if count:
                     self._put(mixed)
                 mixed = count = 0
                 continue
-            word = found[0] + b" "
-            for at in range(0, len(word), 8):
-                mixed = _mixed(mixed, word[at : at + 8])
-                is_last = at + 8 >= len(word)
-                count += is_last or (at + 8) % _LONG == 0
-                if count == _WORDS or (is_last and word[-2] in b".!?"):
+            last = len(word) & -8  # the last eight bytes are filled with a space, and zeros
+            for at in range(0, last, 8):
+                mixed = (mixed ^ _number(word[at : at + 8], "little")) * _M & _64
+                mixed ^= mixed >> 32
+                count += at % _LONG == _LONG - 8
+                if count == _WORDS:
                     self._put(mixed)
                     mixed = count = 0
+            mixed = (mixed ^ _number(word[last:] + b" ", "little")) * _M & _64
+            mixed ^= mixed >> 32
+            count += 1
+            if count == _WORDS or word[-1] in _SENTENCE_ENDS:
+                self._put(mixed)
+                mixed = count = 0
         if count:
             self._put(mixed)
 
@@ -182,6 +186,11 @@ class BlockWriter:
         self._put(hash_of(source, 1))
 
     def _put(self, mixed: int) -> None:
+        if not self._is_placed:
+            self._is_placed, self._place = True, 0
+            for _tag, element, _in_lines in self._open[-_DEPTH:]:
+                self._place = (self._place ^ element) * _M & _64
+                self._place ^= self._place >> 29
         if len(self._blocks) < 2 * MOST:
             self._blocks.extend((self._place >> 32, mixed >> 32))
         else:
@@ -205,11 +214,13 @@ def hash_of(text: bytes, seed: int = 0) -> int:
     """Return a 64-bit hash of bytes; the seed chains it to an earlier hash."""
     mixed = (seed ^ len(text)) * _M & _64
     for at in range(0, len(text), 8):
-        mixed = _mixed(mixed, text[at : at + 8])
+        mixed = (mixed ^ _number(text[at : at + 8], "little")) * _M & _64
+        mixed ^= mixed >> 32
     return mixed
 
 
-def _mixed(mixed: int, part: bytes) -> int:
-    """Return a hash with at most 8 bytes added to it."""
-    mixed = (mixed ^ int.from_bytes(part, "little")) * _M & _64
-    return mixed ^ mixed >> 32
+@lru_cache(maxsize=_REMEMBERED)
+def _hash_of_element(tag: bytes, kind: bytes) -> int:
+    """Return a hash of an element's name and class; "post-17" equals "post-18"."""
+    found = _NOT_DIGITS.match(kind)
+    return hash_of(b"" if found is None else found[0].strip(_SPACES), hash_of(tag))

@@ -7,15 +7,16 @@ none: only the tokens (HTML Standard section 13.2.5), and the elements whose con
 import re
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from html import unescape
 from html.entities import html5
 from itertools import islice
-from typing import NamedTuple
 
 from canonry.canon.syntax import compile_pattern
 
 _SPACE, _END = rb"[\t\n\f\r ]", rb"[\t\n\f\r />]"  # the latter ends the name of a tag
 _MAX_ATTRIBUTES = 1000  # read from one tag
+_SHORT = 2 * _MAX_ATTRIBUTES  # bytes, too short for more attributes
 # An attribute (sections 13.2.5.33 to 39). One whose quote does not end is none, nor is its tag.
 _ATTRIBUTE = (
     rb"[\t\n\f\r /]*+%s[^\t\n\f\r />][^\t\n\f\r />=]*+%s(?:" + _SPACE + rb"*+=" + _SPACE + rb"*+"
@@ -24,16 +25,21 @@ _ATTRIBUTE = (
     + rb"*+=))"
 )
 _ATTRIBUTES = compile_pattern(_ATTRIBUTE % ((b"(", b")") * 4))
+_REST = rb"(?:" + _ATTRIBUTE % ((b"",) * 8) + rb")*+"
+_NAME = rb"[a-zA-Z][^\t\n\f\r />]*+"
+# A comment, or what is read as one; feeds have HTML in CDATA.
+_OTHER = rb"!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))%s|(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z)"
 # The text up to a tag; whether it is an end tag, its name and attributes, and the "/" at its end.
-# Else a comment, or what is read as one.
 _TOKEN = (
-    rb"([^<]*+(?:<(?![a-zA-Z/!?])[^<]*+)*+)(?:"
-    rb"<(/?+)([a-zA-Z][^\t\n\f\r />]*+)((?:" + _ATTRIBUTE % ((b"",) * 8) + rb")*+)"
-    rb"[\t\n\f\r /]*?(/?)>|<(?:!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))%s"
-    rb"|(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z))|)"
+    rb"([^<]*+(?:<(?![a-zA-Z/!?])[^<]*+)*+)"
+    rb"(?:<(?:(/?+)(" + _NAME + rb")(" + _REST + rb")[\t\n\f\r /]*?(/?)>|" + _OTHER + rb")|)"
 )
-_HTML = compile_pattern(_TOKEN % b"")
-_XML = compile_pattern(_TOKEN % rb"|!\[CDATA\[")  # feeds have HTML in such a section
+# What precedes a tag with one of these names, so that fewer tokens are read.
+_SKIPPED = (
+    rb"(?:[^<]++|<(?:(?![a-zA-Z/!?])|(?!(?:%s)" + _END + rb")/?" + _NAME
+    + rb"(?:[^>=]*+>|" + _REST + rb"[\t\n\f\r /]*+>)|" + _OTHER + rb")){0,1000}+"
+)  # fmt: skip
+_CDATA = rb"|!\[CDATA\["
 _MAX_TITLE = 16_000  # characters that are read, before white space collapses
 # Elements whose content is text up to their end tag (section 13.2.6), and those with other
 # content: svg and math honour "/>", and a template is not part of the page.
@@ -56,17 +62,14 @@ _C1 = {
 }
 
 
-class Token(NamedTuple):
-    """A tag, or a text."""
-
-    name: bytes  # of a tag, in lower case; b"" for a text
-    content: bytes  # the text, or the attributes
-    is_end: bool = False
-    is_empty: bool = False  # it ends with "/>", where that means that it has no content
-    is_foreign: bool = False  # it stands in a drawing or a formula
+# What a token is: an end tag; a tag that ends with "/>", where that means that it has no content;
+# a start tag, or a text; a start tag in a drawing or a formula.
+END, EMPTY, START, DRAWN = range(-1, 3)
+# The name of a tag in lower case, b"" for a text; the text, or the attributes; one of the above.
+Token = tuple[bytes, bytes, int]
 
 
-def tokens(markup: bytes, *, xml: bool) -> Iterator[Token]:
+def tokens(markup: bytes, *, xml: bool, names: frozenset[bytes] | None = None) -> Iterator[Token]:
     """Yield the tags and texts of a page, without its templates.
 
     The content of an element that is text, as of a title, is one token, perhaps an empty one.
@@ -74,8 +77,9 @@ def tokens(markup: bytes, *, xml: bool) -> Iterator[Token]:
     Args:
         markup: the page in UTF-8, or in any encoding that extends ASCII.
         xml: True if every tag that ends with "/>" is empty, as in XHTML.
+        names: of the tags that matter; most others, and most texts, are skipped. None: all do.
     """
-    match = (_XML if xml else _HTML).match
+    match = _pattern(names, xml=xml).match
     at = foreign = templates = 0
     while at < len(markup):
         found = match(markup, at)
@@ -83,28 +87,38 @@ def tokens(markup: bytes, *, xml: bool) -> Iterator[Token]:
         text, slash, name, attributes, closed = found.groups()
         at = found.end()
         if text and not templates:
-            yield Token(b"", text)
+            yield b"", text, START
         if name is None:
             if at == found.end(1):
                 return  # the tag has no end
             continue
-        name = name.lower()
-        if slash:
-            if not templates:
-                yield Token(name, b"", is_end=True)
-            foreign -= foreign > 0 and name in _FOREIGN
-            templates -= templates > 0 and name == b"template"
-            continue
-        is_empty = bool(closed) and (foreign > 0 or xml or name in _FOREIGN)
-        foreign += not is_empty and name in _FOREIGN
-        templates += not is_empty and name == b"template"
-        content = at
-        if not is_empty and name in _RAW:
+        name, hidden, content = name.lower(), templates, at
+        is_empty = closed and (foreign or xml or name in _FOREIGN)
+        mark = END if slash else EMPTY if is_empty else START
+        if name in _FOREIGN:
+            foreign = max(foreign + mark, 0)
+        elif name == b"template":
+            templates = max(templates + mark, 0)
+        is_raw = mark == START and name in _RAW
+        if is_raw:
             at = _end_of_raw(name, markup, at)
-        if not templates:
-            yield Token(name, attributes, is_empty=is_empty, is_foreign=foreign > 0)
-            if name in _RAW and not is_empty:
-                yield Token(b"", markup[content:at])
+        if not (hidden or templates):
+            yield name, attributes, DRAWN if mark == START and foreign else mark
+            if is_raw:
+                yield b"", markup[content:at], START
+
+
+@lru_cache(8)
+def _pattern(names: frozenset[bytes] | None, *, xml: bool) -> re.Pattern[bytes]:
+    """Return a pattern for the next token. It never backtracks, so its time is linear."""
+    cdata = _CDATA if xml else b""
+    if names is None:
+        return compile_pattern(_TOKEN % cdata)
+    read = sorted(
+        {*names, *_RAW, *_FOREIGN, b"template", b"/form", b"/svg", b"/math", b"/template"}
+    )
+    any_case = (re.sub(b"[a-z]", lambda c: b"[%b%b]" % (c[0], c[0].upper()), one) for one in read)
+    return compile_pattern((_SKIPPED + _TOKEN) % (b"|".join(any_case), cdata, cdata))
 
 
 def _end_of_raw(name: bytes, markup: bytes, at: int) -> int:
@@ -128,11 +142,14 @@ def _end_of_raw(name: bytes, markup: bytes, at: int) -> int:
     return len(markup)
 
 
-def values_in(attributes: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the names and values of the attributes of a tag, as they are written."""
-    for found in islice(_ATTRIBUTES.finditer(attributes), _MAX_ATTRIBUTES):
-        name, *values = found.groups(b"")
-        yield name, b"".join(values)
+def values_in(attributes: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the names and values of the attributes of a tag, as they are written."""
+    if len(attributes) <= _SHORT:
+        found = _ATTRIBUTES.findall(attributes)
+    else:
+        some = islice(_ATTRIBUTES.finditer(attributes), _MAX_ATTRIBUTES)
+        found = [one.groups(b"") for one in some]
+    return [(name, first or second or third) for name, first, second, third in found]
 
 
 def attributes_in(attributes: bytes) -> dict[str, str]:
