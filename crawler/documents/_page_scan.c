@@ -269,11 +269,8 @@ static const byte *end_tag(const byte *p, const byte *end, const char *name) {
 }
 
 static const byte *end_of_script(const byte *p, const byte *end) {
-    const byte *stop = end_tag(p, end, "script"), *at = p;
-    while ((at = find(at, stop, '<')) < stop && !(stop - at >= 4 && !memcmp(at, "<!--", 4))) at++;
-    if (at == stop) return stop;
-    int comment = 0, nested = 0;
-    for (; p < end; p++) {
+    int comment = 0, nested = 0; /* in a comment, another script may be nested */
+    for (; p < end && (comment || (p = find(p, end, '<')) < end); p++) {
         if (*p == '-') {
             if (end - p >= 3 && p[1] == '-' && p[2] == '>') comment = nested = 0, p += 2;
         } else if (*p == '<' && end - p >= 4 && !memcmp(p, "<!--", 4)) {

@@ -112,6 +112,9 @@ def test_the_versions_are_equal() -> None:
 def test_both_scans_agree(body: bytes, embeds: bool, xml: bool) -> None:
     expected = plain(body, embeds=embeds, xml=xml)
     assert compiled(body, embeds=embeds, xml=xml) == expected
+    links = Page()  # without blocks, the plain scan skips most tags
+    assert scan_plainly(body, links, xml=xml, blocks=False, embeds=embeds) is None
+    assert links.found == expected[0]
     assert native.scan_page(body, xml, True, embeds) == expected[1]  # noqa: FBT003
 
 
