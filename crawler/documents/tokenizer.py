@@ -14,18 +14,17 @@ from itertools import islice
 
 from canonry.canon.syntax import compile_pattern
 
-_SPACE, _END = rb"[\t\n\f\r ]", rb"[\t\n\f\r />]"  # the latter ends the name of a tag
+_END = rb"[\t\n\f\r />]"  # ends the name of a tag
 _MAX_ATTRIBUTES = 1000  # read from one tag
 _SHORT = 2 * _MAX_ATTRIBUTES  # bytes, too short for more attributes
-# An attribute (sections 13.2.5.33 to 39). One whose quote does not end is none, nor is its tag.
+# An attribute (sections 13.2.5.33 to 39), with braces around its name and values. One whose quote
+# does not end is none, nor is its tag.
 _ATTRIBUTE = (
-    rb"[\t\n\f\r /]*+%s[^\t\n\f\r />][^\t\n\f\r />=]*+%s(?:" + _SPACE + rb"*+=" + _SPACE + rb"*+"
-    rb"""(?:"%s[^"]*+%s"|'%s[^']*+%s'|%s[^\t\n\f\r >"'][^\t\n\f\r >]*+%s|(?=>|\Z))|(?!"""
-    + _SPACE
-    + rb"*+=))"
+    rb"[\t\n\f\r /]*+{[^\t\n\f\r />][^\t\n\f\r />=]*+}(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"
+    rb"""\"{[^"]*+}"|'{[^']*+}'|{[^\t\n\f\r >"'][^\t\n\f\r >]*+}|(?=>|\Z))|(?![\t\n\f\r ]*+=))"""
 )
-_ATTRIBUTES = compile_pattern(_ATTRIBUTE % ((b"(", b")") * 4))
-_REST = rb"(?:" + _ATTRIBUTE % ((b"",) * 8) + rb")*+"
+_ATTRIBUTES = compile_pattern(_ATTRIBUTE.replace(b"{", b"(").replace(b"}", b")"))
+_REST = rb"(?:" + _ATTRIBUTE.translate(None, b"{}") + rb")*+"
 _NAME = rb"[a-zA-Z][^\t\n\f\r />]*+"
 # A comment, or what is read as one; feeds have HTML in CDATA.
 _OTHER = rb"!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))%s|(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z)"
