@@ -60,10 +60,23 @@ TAGS = st.builds(
     ),
     st.just(">") | st.sampled_from([" >", "/>", ""]),
 )
-MARKUP = st.lists(st.sampled_from(PARTS) | st.sampled_from(TEXTS) | TAGS, max_size=60).map("".join)
+ANY = st.sampled_from(PARTS) | st.sampled_from(TEXTS) | TAGS
+# Of few parts, so that what belongs together meets often.
+MARKUP = st.lists(ANY, min_size=1, max_size=8).flatmap(
+    lambda some: st.lists(st.sampled_from(some), max_size=40).map("".join)
+) | st.lists(ANY, max_size=60).map("".join)
 MANY = st.tuples(MARKUP, st.sampled_from([" a=b", "=", ' "="', " c", "='"]), MARKUP).map(
     lambda some: f"{some[0]}<a {some[1] * 1005}{some[2]}"
 )
+
+
+# Elements of which something is read, one that is like any other, and two with long names.
+_NAMED = (
+    b"a area audio base br col dd dt div embed form frame hr iframe img input li link math meta "
+    b"noembed noframes noscript object option p param plaintext pre script source style svg td "
+    b"template textarea th title tr track video wbr xmp"
+)
+ELEMENTS = [*(name.decode() for name in _NAMED.split()), "n" * 64, "n" * 65]
 
 
 class Page:
@@ -129,6 +142,27 @@ def test_both_scans_of_plain_text_agree(parts: list[str | bytes]) -> None:
 def test_bytes_of_no_encoding_are_replaced_alike(text: str, one: bytes, other: bytes) -> None:
     body = one + text.encode() + other + b"<a href=/x" + one + b">"
     assert compiled(body) == plain(body)
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+@pytest.mark.parametrize("xml", [False, True])
+def test_each_element_is_read_alike(name: str, xml: bool) -> None:
+    given = f"{name} class='b 1' href=/h?q src=/s?q action=/f"
+    inside = "one\ntwo <b>three</b>\n<!-- a --!>four<a rel=x href=y>z</a>"
+    for tag in (f"<{given}>", f"<{given} />", f"<{given.upper()} rel=c>"):
+        for end in (f"</{name}>", f"</{name.upper()} >", f"</{name}x>", f"<{name}>", ""):
+            page = f"<i>{tag}{inside}{tag}{inside}{end}five{end}six<link href=l><a href=m>"
+            for body in (page.encode(), f"<svg>{page}</svg>{page}".encode()):
+                assert compiled(body, embeds=True, xml=xml) == plain(body, embeds=True, xml=xml)
+
+
+@pytest.mark.parametrize("last", ["href=y", "rel=x", "class=z", "src=w"])
+@pytest.mark.parametrize("name", ["a", "img", "p"])
+def test_so_many_attributes_are_read_and_no_more(name: str, last: str) -> None:
+    for before in (998, 999, 1000, 1001):
+        body = f"<{name} href=a {'b ' * (before - 1)}{last}>text".encode()
+        for page in (body, body.replace(b"href=a", b"c")):
+            assert compiled(page, embeds=True) == plain(page, embeds=True)
 
 
 def test_pages_with_many_links_and_blocks_are_read_alike() -> None:
