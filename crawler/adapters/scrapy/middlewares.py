@@ -80,7 +80,8 @@ class CanonrySpiderMiddleware(_Watching):
         latency = request.meta.get("download_latency", 0.0)
         page, canonical = page_of(self._session.canonicalizer, response, latency)
         hops = known.hops if canonical is None else (*known.hops, canonical)
-        blocks = blocks_of(response.body, page.content_type) if page.status == OK else None
+        is_read = page.status == OK and self._session.recorder.learns
+        blocks = blocks_of(response.body, page.content_type) if is_read else None
         observation = known._replace(hops=hops, page=page, blocks=blocks)
         self._session.recorder.observe(key, observation)
 
