@@ -8,7 +8,7 @@ LOCKED ?=
 READY := $(VENV)/.ready
 SMALL := $(VENV)/.ready$(if $(LOCKED),,-small)
 SOURCES := pyproject.toml hatch_build.py $(wildcard canon/pipeline/*.[ch]) \
-    crawler/learn/text/_blocks.c crawler/batch/_key_set.c crawler/documents/_tags.c
+    crawler/batch/_key_set.c crawler/documents/_page_scan.c
 INSTALL := python -m pip install --quiet --disable-pip-version-check
 # What the tests use; "make test-adapters" has the other extras, which are large.
 EXTRAS := all,duckdb,pandas,polars,scrapy,spark

@@ -20,9 +20,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _KERNELS = (  # one in a folder, from all C files there
     "canon/pipeline/_kernel",
-    "crawler/learn/text/_blocks",
     "crawler/batch/_key_set",
-    "crawler/documents/_tags",
+    "crawler/documents/_page_scan",
 )
 
 

@@ -24,9 +24,9 @@ from canonry.canon.learned import Rewrite
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.policies import preset
 from canonry.crawler.admission.scope import host_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.session import LearningSession
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, State, Store, facts
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rule_rows import TrackedRule

@@ -36,8 +36,7 @@ _MEMORY_TESTS = (
     "tests/canon/pipeline/test_threads.py",
     "tests/canon/test_arrow_columns.py",
     "tests/crawler/batch/test_key_set.py",
-    "tests/crawler/learn/text/test_blocks.py",
-    "tests/crawler/documents/test_native_tags.py",
+    "tests/crawler/documents/test_page_scan.py",
 )
 _THREADS_TESTS = (
     "tests/canon/pipeline/test_threads.py",

@@ -133,8 +133,7 @@ def test_nothing_private_is_imported_but_the_kernels(trees: dict[Path, ast.Modul
     }
     assert private == {
         ("canon/pipeline/native.py", "canonry.canon.pipeline._kernel"),
-        ("crawler/learn/text/text_blocks.py", "canonry.crawler.learn.text"),
-        ("crawler/documents/html.py", "canonry.crawler.documents"),
+        ("crawler/documents/page_scan.py", "canonry.crawler.documents"),
         ("crawler/batch/key_set.py", "canonry.crawler.batch"),
     }
 

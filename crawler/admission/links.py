@@ -10,7 +10,6 @@ from canonry.canon import Canonical, InvalidURL, redact, redaction
 from canonry.crawler.admission.known_links import KnownLinks
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import URLFilter
-from canonry.crawler.documents.by_type import read_document, reading
 from canonry.crawler.documents.document import (
     FOLLOWED,
     Document,
@@ -46,7 +45,6 @@ class PageLinks(NamedTuple):
     links: tuple[Candidate, ...] = ()
     refused: tuple[RefusedLink, ...] = ()
     canonical: Candidate | None = None
-    document: Document | None = None  # None: of a type that has no links
     known: Mapping[str, int] = NO_LINKS  # further links, as in `canonry.storage.Outcome`
     earlier: EarlierLinks = EarlierLinks()  # further links, recorded already
     listed: tuple[tuple[bytes, float], ...] = ()  # as in `canonry.storage.Outcome`
@@ -85,32 +83,26 @@ class LinkFinder:
         """Bind the URL filter and the settings."""
         self._url_filter = url_filter
         self._crawl = settings.crawl
-        self._longest = settings.fetch.max_body
         self._most = settings.traps.max_links
         self._sitemaps = _Sitemaps()
         self.known = KnownLinks()
 
     async def find(
-        self, queued: Queued, response: Response, record: RecordLinks | None = None
+        self,
+        queued: Queued,
+        response: Response,
+        document: Document | None,
+        record: RecordLinks | None = None,
     ) -> PageLinks:
         """Return the links in a response's document and in its ``Link`` headers.
 
         Args:
             queued: the URL of the response.
-            response: with its body.
+            response: with its headers.
+            document: what was read of its body; None if it is of a type that has no links.
             record: gets the first links of a page that has very many, so that they need not all
                 be in memory at once. None returns all of them.
         """
-        document = await reading(
-            response.body,
-            read_document,
-            response.body,
-            response.headers,
-            response.url,
-            own_name=self._crawl.token,
-            embeds=self._crawl.embeds,
-            max_unpacked=self._longest,
-        )
         named = list(link_headers(_all(response.headers, "Link")))
         endless = self._endless(document, queued, response.url)
         followed = document.links if document and not endless else ()
@@ -157,7 +149,6 @@ class LinkFinder:
             tuple(links),
             tuple(refused),
             target if isinstance(target, Candidate) else None,
-            document,
             counts_by_rule,
             earlier,
             self._listed(document) if document and self._crawl.recrawl else (),

@@ -1,1 +1,1 @@
-"""Read documents: their links, and the base URL of these."""
+"""Read documents: their links, the base URL of these, and their text."""

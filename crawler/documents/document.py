@@ -37,6 +37,7 @@ class Document(NamedTuple):
     use: tuple[tuple[str, str], ...] = ()
     dates: Mapping[str, float] = _NO_DATES  # of links, when they have changed; since 1970
     is_sitemap: bool = False  # or an index of sitemaps
+    blocks: bytes | None = None  # of its text, if they were asked for and read with its links
 
 
 def absolute(reference: str | None, base: str) -> str | None:

@@ -79,7 +79,7 @@ def encoded_in_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
     if name == "utf-8":
         return body, name
     text, name = decode(body, content_type)
-    return text.encode("utf-8", "replace"), name
+    return (body if name == "utf-8" else text.encode("utf-8", "replace")), name
 
 
 def _declared(body: bytes, content_type: str | None) -> str:

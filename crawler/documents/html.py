@@ -7,25 +7,10 @@ from typing import ClassVar
 from canonry.canon import establish_base
 from canonry.canon.syntax import compile_pattern
 from canonry.crawler.documents.document import FOLLOWED, Document, absolute, meta_forbids_following
-from canonry.crawler.documents.encodings import decode, encode_query, encoded_in_utf8
-from canonry.crawler.documents.tags import VERSION, in_attribute, read_tags, title_of
+from canonry.crawler.documents.encodings import encode_query, encoded_in_utf8
+from canonry.crawler.documents.page_scan import EMBEDS, scan
 from canonry.crawler.media_types import media_type
 
-_read_compiled: Callable[..., None] | None = None
-LINKING = frozenset({"a", "area", "base", "form", "frame", "iframe", "link", "meta", "title"})
-# Elements that embed resources, and the attributes with their URLs (HTML Standard section 4.8).
-_EMBEDS = {
-    "img": ("src", "srcset"),
-    "source": ("src", "srcset"),
-    "video": ("src", "poster"),
-    "audio": ("src",),
-    "track": ("src",),
-    "embed": ("src",),
-    "object": ("data",),
-    "script": ("src",),
-    "input": ("src",),
-}
-EMBEDDING = LINKING.union(_EMBEDS)
 _EMBEDDED = frozenset({"stylesheet", "icon", "preload", "modulepreload", "manifest"})
 # A candidate of srcset: a URL, which may hold commas but not end in one, and its descriptors.
 _CANDIDATE = compile_pattern(r"[\s,]*([^\s,]\S*)((?:\([^)]*+\)?|[^,(]++)*+)")
@@ -42,14 +27,6 @@ _ABOUT_USE = frozenset({"tdm-reservation", "tdm-policy"})
 _MOST_USES = 16
 Attributes = Mapping[str, str]
 
-
-try:
-    from canonry.crawler.documents import _tags
-except ImportError:  # installed without a C compiler: same links, slower
-    pass
-else:
-    # A kernel compiled from another version of the source is ignored.
-    _read_compiled = _tags.read_tags if _tags.VERSION == VERSION else None
 
 _HTML_START = compile_pattern(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?>.*?-->)\s*+)*+"
@@ -83,7 +60,7 @@ class Elements:
         """Collect the links and directives of an element; others are ignored."""
         if (collect := self._collected.get(name)) is not None:
             collect(self, name, attributes)
-        elif self._embeds and name in _EMBEDS:
+        elif self._embeds and name in EMBEDS:
             self._embed(name, attributes)
 
     def add_link(self, reference: str) -> None:
@@ -95,7 +72,7 @@ class Elements:
         if self._title is None:
             self._title = " ".join(text.split())[:_MAX_TITLE]
 
-    def document(self, encoding: str) -> Document:
+    def document(self, encoding: str, blocks: bytes | None = None) -> Document:
         """Return the document; queries of its links are encoded in the page's encoding."""
         links = self._links
         if encoding != "utf-8":
@@ -112,6 +89,7 @@ class Elements:
             self._title or None,
             encoding,
             use=tuple(self._use[:_MOST_USES]),
+            blocks=blocks,
         )
 
     def _anchor(self, name: str, attributes: Attributes) -> None:
@@ -162,7 +140,7 @@ class Elements:
         """Collect the URLs of an embedded resource."""
         if name == "input" and attributes.get("type", "").strip().lower() != "image":
             return
-        for source in _EMBEDS[name]:
+        for source in EMBEDS[name]:
             value = attributes.get(source, "")
             for url in srcset_urls(value) if source == "srcset" else (value,):
                 if url and not url.startswith("data:"):
@@ -206,6 +184,7 @@ def read(
     *,
     embeds: bool = False,
     xml: bool = False,
+    blocks: bool = False,
 ) -> Document:
     """Read a page.
 
@@ -216,21 +195,12 @@ def read(
         own_name: the crawler's name, which a ``<meta>`` may address instead of "robots".
         embeds: True if images, media, style sheets and scripts count as links.
         xml: True if it is meant as XHTML, where a tag that ends with "/>" is empty.
+        blocks: True to read the blocks of its text, too.
     """
     page = Elements(url, own_name, embeds=embeds)
-    if _read_compiled is None:
-        text, encoding = decode(body, content_type)
-        read_tags(text, page, EMBEDDING if embeds else LINKING, xml=xml)
-        return page.document(encoding)
     markup, encoding = encoded_in_utf8(body, content_type)
-    add_title = _adding_title(page)
-    _read_compiled(markup, embeds, xml, page.add_link, add_title, page.add, in_attribute)
-    return page.document(encoding)
-
-
-def _adding_title(page: Elements) -> Callable[[str], None]:
-    """Return a function that adds a title to a page, given its markup."""
-    return lambda text: page.add_title(title_of(text))
+    text = scan(markup, page, xml=xml, blocks=blocks, embeds=embeds)
+    return page.document(encoding, text)
 
 
 def srcset_urls(srcset: str) -> Iterator[str]:

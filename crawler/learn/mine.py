@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import Evidence, LearnedRule, act, site_in
 from canonry.canon.syntax import Parts
-from canonry.crawler.documents.by_type import read_document
+from canonry.crawler.documents.by_type import read_document, read_text
 from canonry.crawler.files.captures import Capture
 from canonry.crawler.learn import limits
 from canonry.crawler.learn.decision import decide
@@ -26,7 +26,6 @@ from canonry.crawler.learn.rules.loose_forms import loose_path, without_www
 from canonry.crawler.learn.site_records import evidence_of, save_rules
 from canonry.crawler.learn.standing import oriented
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict, compare
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.ledger import MINED
@@ -155,10 +154,11 @@ class _MinedSite:
                 self._digests[identity] = capture.digest
             return
         kind = capture.headers.get("Content-Type")
-        answer = PageAnswer(capture.digest.encode() or capture.body, blocks_of(capture.body, kind))
+        document = read_document(capture.body, capture.headers, capture.url, blocks=True)
+        text = read_text(capture.body, kind, document)
+        answer = PageAnswer(capture.digest.encode() or capture.body, text)
         if capture.digest and len(self._answers) < _MOST_KEPT:
             self._answers[capture.digest] = answer
-        document = read_document(capture.body, capture.headers, capture.url)
         canonical = None
         with suppress(InvalidURL):
             if document is not None and document.canonical is not None:

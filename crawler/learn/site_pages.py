@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from canonry.canon.syntax import Parts
+from canonry.crawler.documents.text_blocks import place_of
 from canonry.crawler.learn.rules.infer import as_read
 from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name, loose_path
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageAnswer
 from canonry.crawler.learn.text.site_text import SiteText
-from canonry.crawler.learn.text.text_blocks import place_of
 
 _MOST = 20_000  # URLs of a site that are remembered
 _MOST_BYTES = 2_000_000  # of the blocks of a site that are kept

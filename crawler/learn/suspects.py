@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts
+from canonry.crawler.documents.text_blocks import TextBlock, block_set, place_of, places_in
 from canonry.crawler.learn.rules.loose_forms import loose_path
-from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, place_of, places_in
 
 Blocks = frozenset[TextBlock]
 

@@ -22,6 +22,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from canonry.canon.syntax import Parts
+from canonry.crawler.documents.text_blocks import place_of
 from canonry.crawler.learn.suspects import (
     FEWEST,
     SIZES,
@@ -33,7 +34,6 @@ from canonry.crawler.learn.suspects import (
     path_of,
     places,
 )
-from canonry.crawler.learn.text.text_blocks import place_of
 
 _GROWTH = 4  # times as many unlike paths, before further questions
 _SCATTERED = 6  # unlike paths, if other pages came between them

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from canonry.crawler.learn.text.text_blocks import decoded, place_of
+from canonry.crawler.documents.text_blocks import decoded, place_of
 
 MOST_PLACES = 128  # of one page; further text counts as one place more
 _MOST_KEPT = 512  # places of a host whose text has changed

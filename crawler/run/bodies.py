@@ -1,103 +1,118 @@
-"""Bodies: their fingerprints, made in a thread, and the outcomes of those that were not read."""
+"""Bodies: what is read of them, beside the event loop, and the outcomes of those not read."""
 
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
+from canonry.crawler.documents.by_type import read_document, read_text
+from canonry.crawler.documents.document import Document
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.fetch.response import Response, Unread
 from canonry.crawler.hold_reason import HoldReason
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.settings import Settings
 from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import UNREAD
 
 _DIGEST = 16  # bytes
 _SMALL = 1 << 13  # bytes; smaller bodies take less time than a switch to the thread
-_THREAD = ThreadPoolExecutor(1, "canonry-fingerprints")
+_LARGE = 1 << 17  # bytes; the worst markup of this length takes some 50 ms
+_THREAD = ThreadPoolExecutor(1, "canonry-bodies")
+_LARGE_THREAD = ThreadPoolExecutor(1, "canonry-large-bodies")  # one thread limits memory
 _REASONS = (HoldReason.OTHER_TYPE.label, Fault.TOO_LARGE.label)
 
 
-class Fingerprint(NamedTuple):
-    """Tells whether two bodies have the same bytes, or similar text."""
+class ReadBody(NamedTuple):
+    """What a body says."""
 
     digest: bytes
+    document: Document | None = None  # None: not asked for, or of a type that has no links
     blocks: bytes | None = None  # of its text; None: not asked for, or it is no text
 
 
 class _Asked(NamedTuple):
-    """A body whose fingerprint is awaited."""
+    """A body that waits."""
 
-    body: bytes
-    content_type: str | None
-    read: bool
-    future: "asyncio.Future[Fingerprint]"
+    response: Response
+    links: bool
+    blocks: bool
+    future: "asyncio.Future[ReadBody]"
 
 
-class Fingerprints:
-    """Makes the fingerprints of bodies in a thread, those of all waiting bodies in one call.
+class Bodies:
+    """Reads bodies in threads; all that wait are read in one call, since a call takes long."""
 
-    To pass each body alone would take half as long as the fingerprints themselves.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Start with no body that waits."""
+        self._read_document = partial(
+            read_document,
+            own_name=settings.crawl.token,
+            embeds=settings.crawl.embeds,
+            max_unpacked=settings.fetch.max_body,
+        )
         self._waiting: list[_Asked] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def of(self, body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
-        """Return the fingerprint of a body.
+    async def read(self, response: Response, *, links: bool, blocks: bool) -> ReadBody:
+        """Read the body of a response.
 
         Args:
-            body: decoded from its content encoding.
-            content_type: the ``Content-Type`` header, as sent.
-            read: False if the blocks of its text are not needed.
+            response: with its body, decoded from its content encoding.
+            links: False if its links are not needed.
+            blocks: False if the blocks of its text are not needed.
         """
-        if len(body) <= _SMALL:
-            return _of(body, content_type, read=read)
+        size = len(response.body)
+        if size <= _SMALL:
+            return self._read(response, links=links, blocks=blocks)
         loop = asyncio.get_running_loop()
-        asked = _Asked(body, content_type, read, loop.create_future())
+        if size > _LARGE:
+            read = partial(self._read, response, links=links, blocks=blocks)
+            return await loop.run_in_executor(_LARGE_THREAD, read)
+        asked = _Asked(response, links, blocks, loop.create_future())
         self._waiting.append(asked)
         if self._running is None:
             self._running = loop.create_task(self._run())
         return await asked.future
 
     async def _run(self) -> None:
-        """Make fingerprints until no body waits."""
+        """Read bodies until none waits."""
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
                 waiting, self._waiting = self._waiting, []
-                fingerprints = await loop.run_in_executor(_THREAD, _made, waiting)
-                for waiter, fingerprint in zip(waiting, fingerprints, strict=True):
+                bodies = await loop.run_in_executor(_THREAD, self._read_all, waiting)
+                for waiter, body in zip(waiting, bodies, strict=True):
                     if waiter.future.done():  # the visit was cancelled
                         continue
-                    if isinstance(fingerprint, Exception):
-                        waiter.future.set_exception(fingerprint)
+                    if isinstance(body, Exception):
+                        waiter.future.set_exception(body)
                     else:
-                        waiter.future.set_result(fingerprint)
+                        waiter.future.set_result(body)
         finally:
             self._running = None
 
+    def _read_all(self, waiting: Sequence[_Asked]) -> list[ReadBody | Exception]:
+        """Read bodies; where that fails, the result is the reason."""
+        bodies: list[ReadBody | Exception] = []
+        for waiter in waiting:
+            try:
+                bodies.append(self._read(waiter.response, links=waiter.links, blocks=waiter.blocks))
+            except Exception as error:  # noqa: BLE001 - the visit raises it
+                bodies.append(error)
+        return bodies
 
-def _made(waiting: Sequence[_Asked]) -> list[Fingerprint | Exception]:
-    """Return the fingerprints of bodies; where one cannot be made, the reason."""
-    fingerprints: list[Fingerprint | Exception] = []
-    for waiter in waiting:
-        try:
-            fingerprints.append(_of(waiter.body, waiter.content_type, read=waiter.read))
-        except Exception as error:  # noqa: BLE001 - the visit raises it
-            fingerprints.append(error)
-    return fingerprints
-
-
-def _of(body: bytes, content_type: str | None, *, read: bool) -> Fingerprint:
-    """Return the fingerprint of a body."""
-    return Fingerprint(
-        hashlib.blake2b(body, digest_size=_DIGEST).digest(),
-        blocks_of(body, content_type) if read else None,
-    )
+    def _read(self, response: Response, *, links: bool, blocks: bool) -> ReadBody:
+        """Read the body of a response, once for links and blocks if it is HTML."""
+        body, document = response.body, None
+        if links:
+            document = self._read_document(body, response.headers, response.url, blocks=blocks)
+        return ReadBody(
+            hashlib.blake2b(body, digest_size=_DIGEST).digest(),
+            document,
+            read_text(body, response.headers.get("Content-Type"), document) if blocks else None,
+        )
 
 
 def unread_in(status: Mapping[str, Any]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from canonry.crawler.admission.url_filter import patterns_of
-from canonry.crawler.learn.text.text_blocks import TextBlock, block_set
+from canonry.crawler.documents.text_blocks import TextBlock, block_set
 from canonry.storage.rows.little_new import LittleNew
 
 _WEIGHT = 0.02  # of the latest page in the average of a host: some fifty pages count

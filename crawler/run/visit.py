@@ -18,7 +18,7 @@ from canonry.crawler.fetch.robots import RobotsChecker, Verdict, origin_of
 from canonry.crawler.fetch.robots_rules import RobotsRules
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.request_policy import Probe
-from canonry.crawler.run.bodies import Fingerprints, unread_outcome
+from canonry.crawler.run.bodies import Bodies, unread_outcome
 from canonry.crawler.run.vain_retries import VainRetries
 from canonry.crawler.settings import Settings
 from canonry.storage import Candidate, Hop, Outcome, Page, Queued, RefusedLink, State
@@ -63,7 +63,7 @@ class Visitor:
         self._purpose = frozenset(settings.crawl.purpose)
         self._reads_text = settings.learn.enabled or settings.crawl.recrawl
         self._links = LinkFinder(url_filter, settings)
-        self._fingerprints = Fingerprints()
+        self._bodies = Bodies(settings)
         self._room = BodyRoom()
         self._reads_sitemaps = settings.crawl.sitemaps
         self._vain = VainRetries(settings.fetch.retry_wait, settings.fetch.retries)
@@ -208,7 +208,8 @@ class Visitor:
         The response may have links, too. A link to the target is left out: as a link, the target
         would escape the limit on redirects in a row.
         """
-        page_links = await self._links.find(queued, response)
+        body = await self._bodies.read(response, links=True, blocks=False)
+        page_links = await self._links.find(queued, response, body.document)
         if isinstance(target, Candidate):
             hops.append(Hop("redirect", response.status, target))
             reason, refused = None, page_links.refused
@@ -268,22 +269,23 @@ class Visitor:
         if response.unread is not None:
             return unread_outcome(queued, response, response.unread, hops)
         is_error = response.status >= FIRST_ERROR
-        page_links = PageLinks() if is_error else await self._links.find(queued, response, record)
+        is_read = self._reads_text and response.status == OK
+        body = await self._bodies.read(response, links=not is_error, blocks=is_read)
+        page_links = PageLinks()
+        if not is_error:
+            page_links = await self._links.find(queued, response, body.document, record)
         canonical = page_links.canonical if response.status == OK else None
         if canonical is not None:
             hops.append(Hop("canonical", response.status, canonical))
-        document = page_links.document
+        document = body.document
         content_type = response.headers.get("Content-Type")
-        body = response.body
-        is_read = self._reads_text and response.status == OK
-        digest, read = await self._fingerprints.of(body, content_type, read=is_read)
         statements = self._use_of(response, document, robots)
         page = Page(
             status=response.status,
             elapsed=response.elapsed,
             content_type=content_type,
-            size=len(body),
-            digest=digest,
+            size=len(response.body),
+            digest=body.digest,
             title=document.title if document else None,
             canonical=canonical.url if canonical else None,
             links=page_links.total,
@@ -304,7 +306,7 @@ class Visitor:
             elapsed=response.elapsed,
             known=page_links.known,
             earlier=page_links.earlier,
-            blocks=read,
+            blocks=body.blocks,
             listed=page_links.listed,
         )
 

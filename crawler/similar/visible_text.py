@@ -3,8 +3,9 @@
 import html
 
 from canonry.crawler.documents.encodings import encoded_in_utf8
-from canonry.crawler.learn.text import plain_blocks
-from canonry.crawler.learn.text.text_blocks import is_markup
+from canonry.crawler.documents.page_scan import text_format
+from canonry.crawler.documents.text_blocks import Visible
+from canonry.crawler.documents.tokenizer import tokens
 from canonry.crawler.media_types import media_type
 
 # Elements within a line (HTML Standard section 4.5); all others end a passage.
@@ -26,11 +27,17 @@ def passages(body: bytes, content_type: str | None) -> list[str] | None:
         content_type: the ``Content-Type`` header, as sent.
     """
     kind = media_type(content_type)
-    markup = None if kind in _NO_PAGES else is_markup(body, content_type)
-    if markup is None:
+    form = None if kind in _NO_PAGES else text_format(body, content_type)
+    if form is None:
         return None
-    page = _Passages(in_lines=not markup)
-    plain_blocks.scan(encoded_in_utf8(body, content_type)[0], page, markup=markup)
+    page = _Passages(in_lines=form == "plain")
+    text = encoded_in_utf8(body, content_type)[0]
+    if form == "plain":
+        page.add(text)
+    else:
+        visible = Visible(page)
+        for token in tokens(text, xml=form == "xml"):
+            visible.read(token)
     page.end()
     return page.found
 
@@ -44,7 +51,7 @@ class _Passages:
         self._preformatted = 0  # open elements
         self._is_plain = in_lines
 
-    def open(self, tag: bytes, _inside: bytes) -> None:
+    def open(self, tag: bytes, _kind: bytes) -> None:
         """Enter an element."""
         if tag not in _INLINE:
             self.end()

@@ -14,7 +14,7 @@ from canonry.crawler.adapters.scrapy.observations import (
     page_of,
 )
 from canonry.crawler.adapters.scrapy.request_session import RequestSession
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.storage.http_status import OK, REDIRECTS
 
 
@@ -80,7 +80,8 @@ class CanonrySpiderMiddleware(_Watching):
         latency = request.meta.get("download_latency", 0.0)
         page, canonical = page_of(self._session.canonicalizer, response, latency)
         hops = known.hops if canonical is None else (*known.hops, canonical)
-        blocks = blocks_of(response.body, page.content_type) if page.status == OK else None
+        is_read = page.status == OK and self._session.recorder.learns
+        blocks = blocks_of(response.body, page.content_type) if is_read else None
         observation = known._replace(hops=hops, page=page, blocks=blocks)
         self._session.recorder.observe(key, observation)
 

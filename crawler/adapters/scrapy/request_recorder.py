@@ -51,6 +51,11 @@ class RequestRecorder:
         self._observed: OrderedDict[bytes, Observation] = OrderedDict()  # by key
         self._sources: OrderedDict[bytes, bytes] = OrderedDict()  # keys of pages, by key
 
+    @property
+    def learns(self) -> bool:
+        """True if the text of pages is needed."""
+        return self._learning is not None
+
     def observed(self, key: bytes) -> Observation | None:
         """Return the observation of a URL whose request is not recorded yet."""
         return self._observed.get(key)

@@ -1,1 +1,1 @@
-"""The text of pages: its blocks, which of them are stable on a site, and the comparison."""
+"""The text of pages: which of it is stable on a site, and the comparison of two pages."""

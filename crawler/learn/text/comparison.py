@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
+from canonry.crawler.documents.text_blocks import TextBlock, block_set, decoded
 from canonry.crawler.learn.text.site_text import SiteText
-from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded
 
 MOST_ANSWERS = 4  # that are kept and compared for a URL
 _STEADY = 2  # answers of each URL before pages count as different, on a steady site

@@ -7,7 +7,7 @@ and not in another changes by itself.
 from collections import Counter
 from collections.abc import Sequence
 
-from canonry.crawler.learn.text.text_blocks import TextBlock, block_set, decoded, place_of
+from canonry.crawler.documents.text_blocks import TextBlock, block_set, decoded, place_of
 
 _SAMPLES = 40  # pages whose blocks are kept, to see which blocks many pages share
 _FLUID = 2  # changed blocks that make a place fluid, if none stayed there

@@ -15,6 +15,7 @@ from canonry.crawler.admission import links
 from canonry.crawler.admission.links import LinkFinder, PageLinks
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.settings import load
 from canonry.storage import Candidate, Queued
@@ -142,6 +143,7 @@ def test_of_very_many_links_only_some_are_in_memory_until_they_are_recorded(coun
     finder = LinkFinder(URLFilter(Canonicalizer("web"), Scope("host", [SEED]), settings), settings)
     body = "".join(f'<a href="/{n}">' for n in range(count)).encode()
     response = Response(SEED, 200, {"Content-Type": "text/html"}, {}, body, 0.1)
+    document = read_document(body, response.headers, SEED)
     recorded: list[Sequence[Candidate]] = []
 
     async def record(some: Sequence[Candidate]) -> int:
@@ -149,7 +151,7 @@ def test_of_very_many_links_only_some_are_in_memory_until_they_are_recorded(coun
         return 2
 
     def found(*record_links: links.RecordLinks) -> PageLinks:
-        return asyncio.run(finder.find(Queued(7, SEED, 0, 0, 0), response, *record_links))
+        return asyncio.run(finder.find(Queued(7, SEED, 0, 0, 0), response, document, *record_links))
 
     parts, whole = found(record), found()
     assert [len(some) for some in recorded] == [512] * ((count - 1) // 512)

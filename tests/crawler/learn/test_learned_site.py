@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.canon.learned import Rewrite
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn import site_pages
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import ClassTally, JudgedPair, pair_of
@@ -16,7 +17,6 @@ from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.standing import standing_of
 from canonry.crawler.learn.text.comparison import PageAnswer, PageVerdict
-from canonry.crawler.learn.text.text_blocks import blocks_of
 
 H = "http://h.example"
 WAITING = 12  # URLs for which a rule is worth it

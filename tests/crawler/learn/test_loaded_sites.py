@@ -9,11 +9,11 @@ from support.stores import open_store
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import Rewrite
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn import loaded_sites, site_records
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.loaded_sites import LoadedSites
 from canonry.crawler.learn.text.comparison import PageAnswer
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.learn.walls import WallPauses
 
 MAKE = Canonicalizer("web")

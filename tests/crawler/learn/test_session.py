@@ -13,9 +13,9 @@ from support.stores import MAKE, candidate, open_store
 from support.strategies import tries
 
 from canonry.canon.learned import RULE_STATES, Rewrite, RuleState
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.session import LearningSession, RuleReports
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.storage import Outcome, Page, Queued, State
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rule_rows import TrackedRule

@@ -2,8 +2,8 @@
 
 import random
 
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn.suspects import AnsweredPage
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.learn.walls import WallNews, WallPauses, Walls
 
 

@@ -6,7 +6,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.revisits.page_changes import (
     MOST_PLACES,
     HostPlaces,

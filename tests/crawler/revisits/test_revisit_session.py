@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 from support.stores import admit, candidate, open_store
 
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.revisits.change_rates import IntervalLimits
 from canonry.crawler.revisits.revisit_session import RevisitNews, RevisitSession
 from canonry.storage import Hop, Outcome, Page, Queued, State, Store

@@ -9,7 +9,7 @@ from support.crawls import crawl, host_of, target_of
 from support.servers import Answer, ok
 
 from canonry.crawler.cli.commands import main
-from canonry.crawler.learn.text.text_blocks import blocks_of
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.run.new_text import NewText
 from canonry.crawler.run.queue.politeness import Politeness
 from canonry.crawler.run.queue.turns import Turns

@@ -8,12 +8,12 @@ import pytest
 import canonry
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.fetch.body_reader import RequestTime, make_room
 from canonry.crawler.fetch.faults import Fault, FetchError
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.fetch.robots import RobotsChecker
 from canonry.crawler.learn.request_policy import Probe
-from canonry.crawler.learn.text.text_blocks import blocks_of
 from canonry.crawler.run.visit import Visitor
 from canonry.crawler.settings import load
 from canonry.storage import Outcome, Queued, State

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
+from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn.text.comparison import PageAnswer, PageComparison, PageVerdict, compare
 from canonry.crawler.learn.text.site_text import SiteText
-from canonry.crawler.learn.text.text_blocks import blocks_of
 
 SAME, DIFFERENT, UNKNOWN = PageVerdict.SAME, PageVerdict.DIFFERENT, PageVerdict.UNKNOWN
 FRAME = "<nav>Home Shop</nav>"

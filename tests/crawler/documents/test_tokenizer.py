@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 from support.strategies import tries
 
-from canonry.crawler.documents import html, tags
+from canonry.crawler.documents import html
+from canonry.crawler.documents.page_scan import scan_plainly
+from canonry.crawler.documents.text_blocks import Visible
+from canonry.crawler.documents.tokenizer import tokens
 
 URL = "http://a.example/"
 
@@ -17,10 +20,10 @@ URL = "http://a.example/"
 class Seen:
     """Keeps the tags of a page."""
 
-    def __init__(self, text: str, names: frozenset[str] = html.EMBEDDING) -> None:
+    def __init__(self, text: str) -> None:
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.titles: list[str] = []
-        tags.read_tags(text, self, names)
+        scan_plainly(text.encode(), self, xml=False, blocks=False, embeds=True)
 
     def add_link(self, reference: str) -> None:
         self.add("a", {"href": reference})
@@ -51,13 +54,63 @@ PIECES = [
 @settings(max_examples=tries(2))
 def test_a_tree_of_the_same_page_has_the_same_tags(text: str) -> None:
     """A parser that builds the whole tree is the oracle. It repeats the links that it closes."""
-    wanted = "a, link, form, iframe, img, script, meta"
     tree = LexborHTMLParser(text)
-    expected = {(node.tag or "", _read(node.attributes)): None for node in tree.css(wanted)}
-    seen = Seen(text, frozenset(wanted.split(", ")) | {"title"})
+    linking = tree.css("a[href], link, form, iframe, img, script, meta")
+    expected = {(node.tag or "", _read(node.attributes)): None for node in linking}
+    seen = Seen(text)
     assert list({(name, _read(given)): None for name, given in seen.tags}) == list(expected)
     if "svg" not in text:  # which may have titles of their own
         assert seen.titles == [node.text() for node in tree.css("title")]
+
+
+class Shown:
+    """Keeps the visible text of a page, without its white space."""
+
+    def __init__(self, text: str) -> None:
+        self.text = ""
+        visible = Visible(self)
+        for token in tokens(text.encode(), xml=False):
+            visible.read(token)
+
+    def open(self, tag: bytes, kind: bytes) -> None: ...
+
+    def close(self, tag: bytes) -> None: ...
+
+    def add(self, text: bytes) -> None:
+        self.text += "".join(text.decode().split())
+
+    def add_image(self, source: bytes) -> None: ...
+
+
+# Elements that hide their text; an unclosed <noscript> ends where its parent does in a tree.
+HIDDEN = ["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]
+SHOWN = [
+    *(one for one in PIECES if "&" not in one and one not in {"<noscript>", "</noscript>", "\0"}),
+    *("<noscript>a<b>b</b></noscript>", "<noembed>a", "</noembed>", "<noframes>b", "</noframes>"),
+    *(
+        "a < b",
+        "<1",
+        "</ x>",
+        "one.",
+        "<li>",
+        "<pre>",
+        "</pre>",
+        "<br>",
+        "<div class='x>y'>",
+        "<?x>",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(SHOWN), max_size=12).map("".join))
+@settings(max_examples=tries(2))
+def test_a_tree_of_the_same_page_has_the_same_visible_text(text: str) -> None:
+    page = f"<body>{text}."
+    tree = LexborHTMLParser(page)
+    tree.strip_tags(HIDDEN)
+    body = tree.root
+    assert body is not None
+    assert Shown(page).text == "".join(body.text().split())
 
 
 def _read(attributes: Mapping[str, str | None]) -> tuple[str, ...]:

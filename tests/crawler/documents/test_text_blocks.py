@@ -1,61 +1,17 @@
-"""Blocks: what the visible text of a page says, and where; the compiled reading gives the same."""
-
-import importlib
-import time
+"""Blocks: what the visible text of a page says, and where."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.strategies import tries
 
-from canonry.crawler.learn.text import plain_blocks
-from canonry.crawler.learn.text.text_blocks import TextBlock, blocks_of, decoded, place_of
+from canonry.crawler.documents.page_scan import blocks_of
+from canonry.crawler.documents.text_blocks import MOST, TextBlock, decoded, place_of
 
 HTML = "text/html"
-PARTS = [
-    *("<p>", "</p>", "<br/>", "<!--", "-->", "<!-->", "<!doctype html>", "<?xml", "?>"),
-    *("<script>a<b</script>", "</SCRIPT", "<style", "</style>", "<noscript>", "<template>"),
-    *("<div class='a b12'>", '<LI CLASS = "x y">', "<li class=>", "<li>", "</li>", "<td>", "<tr>"),
-    *("<img src='/a/b.png?x'>", "<IMG data-SRC=c.gif>", "<img src=", "data:x", "/", "</", "<"),
-    *('"', "'", "=", "= '", " ", "class", "class=", '<p title="a>b">', "<p title='", "<x-y>"),
-    *("&amp;", ";", "#", "\0", "\n", "\t", "\v", "word", "Other. ", "three four five six", "?"),
-    *("<pre>", "</pre>", "<svg/>", "é", "価格", "x" * 47, "x" * 48, "x" * 49, "X" * 130, "12!"),
-    *("<" + "n" * 70, "</x-y>", "<![CDATA[", ">", "<img SRC"),
-]  # fmt: skip
-MARKUP = st.lists(st.sampled_from(PARTS), max_size=80).map(lambda parts: "".join(parts).encode())
 
 
 def blocks(html: str, kind: str | None = HTML) -> tuple[TextBlock, ...]:
     found = blocks_of(html.encode(), kind)
     assert found is not None
     return decoded(found)
-
-
-def compiled() -> object:
-    return pytest.importorskip("canonry.crawler.learn.text._blocks", reason="needs a C compiler")
-
-
-@settings(max_examples=tries(2))
-@given(MARKUP | st.binary(max_size=300), st.booleans())
-def test_both_readings_agree(body: bytes, markup: bool) -> None:
-    native = compiled()
-    assert native.read(body, markup) == plain_blocks.read(body, markup)  # type: ignore[attr-defined]
-
-
-def test_the_versions_are_equal() -> None:
-    native = importlib.import_module("canonry.crawler.learn.text._blocks") if compiled() else None
-    assert native is not None
-    assert plain_blocks.VERSION == native.VERSION
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_long_bodies_take_time_in_proportion(part: str) -> None:
-    """A hostile page of a megabyte; the compiled reading takes some milliseconds for it."""
-    native = compiled()
-    body, markup = part.encode() * ((1 << 20) // len(part)), True
-    start = time.process_time()
-    native.read(body, markup)  # type: ignore[attr-defined]
-    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.parametrize(
@@ -118,10 +74,10 @@ def test_places_are_paths_of_tags() -> None:
 
 
 def test_what_is_beyond_the_limit_is_one_block() -> None:
-    many = plain_blocks.MOST + 100
+    many = MOST + 100
     page = "".join(f"<p>{n}</p>" for n in range(many))
     found = blocks(page)
-    assert len(found) == plain_blocks.MOST + 1
+    assert len(found) == MOST + 1
     assert found[:-1] == blocks(page.replace(f"<p>{many - 1}<", "<p>other<"))[:-1]
     assert found[-1] != blocks(page.replace(f"<p>{many - 1}<", "<p>other<"))[-1]
 

@@ -1,3 +1,0 @@
-VERSION: int
-
-def read(body: bytes, markup: bool, /) -> bytes: ...
