@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from canonry.canon.policies.policy import Policy
+from canonry.canon.rules.practice import without_tracking
 from canonry.canon.syntax.patterns import compile_pattern
 from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED
 
@@ -64,7 +65,8 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
     if not is_covered(policy, _PRACTICE):
         return lambda _text: None
     is_canonical = _canonical_pattern(policy)
-    without_tracking = _without_tracking(policy)
+    drops_tracking = "tracking" in policy.practice
+    without = without_tracking(policy.lists)
     drops_fragment, drops_empty = (name in policy.practice for name in ("fragment", "empty-query"))
 
     def recognize(text: str) -> tuple[str, str] | None:
@@ -82,32 +84,13 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
             query = query and _TRIPLET.sub(_written, query)
             if "/." in path:  # perhaps dot segments
                 return None
-        query = query and without_tracking(query)
+        if query and drops_tracking:
+            query = without(query)
         if query is None or (query == "" and drops_empty):
             return url, path
         return url, f"{path}?{query}"
 
     return recognize
-
-
-def _without_tracking(policy: Policy) -> Callable[[str], str | None]:
-    """Return a function that removes tracking parameters; None means that no field is left."""
-    if "tracking" not in policy.practice:
-        return lambda query: query
-    names, prefixes = policy.tracking, policy.tracking_prefixes
-
-    def is_kept(field: str) -> bool:
-        name = field.partition("=")[0].lower()
-        return name not in names and not name.startswith(prefixes)
-
-    def apply(query: str) -> str | None:
-        fields = query.split("&")
-        kept = list(filter(is_kept, fields))
-        if len(kept) == len(fields):
-            return query
-        return "&".join(kept) if kept else None
-
-    return apply
 
 
 def _written(escape: re.Match[str]) -> str:
