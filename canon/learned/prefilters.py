@@ -14,9 +14,7 @@ from canonry.canon.syntax import query as query_fields
 
 Prefilter: TypeAlias = Callable[[str], object]  # false for a URL that is not changed
 
-# Families with names or fields in ``old``, and the names of all other parameters in ``beside``.
-_BESIDE = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
-_QUERY = re.compile(r"\?").search
+ANY_QUERY = re.compile(r"\?").search
 _SESSION_SEGMENT = re.compile(r"/\([A-Za-z]\(").search
 _HTTP = re.compile(r"http:").match
 _CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII, any may be upper case
@@ -43,59 +41,6 @@ def old(rewrite: Rewrite) -> Prefilter:
 def prefix(rewrite: Rewrite) -> Prefilter:
     """Return the prefilter of a rewrite that replaces the beginning of a path."""
     return re.compile(r"[^/]*//[^/?#]*" + re.escape(rewrite.old)).match
-
-
-def parameters(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes parameters or fields beside certain others."""
-    removed, names = query_fields.fields(rewrite.old)[0], names_before(rewrite)
-
-    def has_them(url: str) -> bool:
-        return removed in url and names_in(url) == names
-
-    return has_them
-
-
-def mixed(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes any of some parameters beside others."""
-    beside = frozenset(rewrite.beside)
-    either = beside.union(rewrite.old.split("&"))
-
-    def has_some(url: str) -> bool:
-        return "?" in url and beside < names_in(url) <= either
-
-    return has_some
-
-
-def on_page(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes a parameter from the URLs of one page."""
-    start, removed = rewrite.new.partition("?")[0] + "?", rewrite.old
-
-    def has_it(url: str) -> bool:
-        return start in url and removed in url
-
-    return has_it
-
-
-def anywhere(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes a parameter, whatever the others are."""
-    if rewrite.new == "any-case":
-        return _QUERY
-    return re.compile(rf"[?&]{re.escape(rewrite.old)}(?![^=&#])").search
-
-
-def names_before(rewrite: Rewrite) -> frozenset[str] | None:
-    """Return the names of all parameters of a URL that a rewrite can change.
-
-    Args:
-        rewrite: of any family.
-
-    Returns:
-        The names, or None if it can change URLs with different ones.
-    """
-    if rewrite.family not in _BESIDE:
-        return None
-    removed = map(query_fields.name, query_fields.fields(rewrite.old))
-    return frozenset({*removed, *map(query_fields.name, rewrite.beside)})
 
 
 @lru_cache(maxsize=16_384)  # each rule of a host tests the same URLs, some thousand at once
@@ -133,11 +78,6 @@ def capitals(_rewrite: Rewrite) -> Prefilter:
 def final_slash(rewrite: Rewrite) -> Prefilter:
     """Return the prefilter of a rewrite that adds or removes the slash at the end of a path."""
     return _NO_FINAL_SLASH if rewrite.new == "slash" else _FINAL_SLASH
-
-
-def query(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that changes any query."""
-    return _QUERY
 
 
 def semicolons(_rewrite: Rewrite) -> Prefilter:
