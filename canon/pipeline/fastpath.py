@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from canonry.canon.policies.policy import Policy
 from canonry.canon.rules.practice import without_tracking
 from canonry.canon.syntax.patterns import compile_pattern
-from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED
+from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED, decode_unreserved, upper_hex
 
 # Hosts: names of two or more labels, without punycode, the last label all letters; or canonical
 # IPv4 addresses. Ports: a short pattern, which leaves out 80 and 443 for both schemes.
@@ -33,13 +33,6 @@ _NEARLY = compile_pattern(
     rf"(?:\?([&{_FIELD_CHARS}]*+(?:{_ANY_ESCAPE}[&{_FIELD_CHARS}]*+)*+))?(?:#.*)?",
     re.DOTALL,
 ).fullmatch
-_TRIPLET = re.compile(_ANY_ESCAPE)
-# RFC 3986 sections 6.2.2.1 and 6.2.2.2.
-_WRITTEN = {
-    escape.format(code): chr(code) if chr(code) in UNRESERVED else f"%{code:02X}"
-    for code in range(256)
-    for escape in ("%{:02X}", "%{:02x}")
-}
 
 # The practice rules that both patterns know.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
@@ -80,8 +73,8 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
         if len(url) < len(text) and not drops_fragment:
             return None
         if "%" in url:
-            path = _TRIPLET.sub(_written, path)
-            query = query and _TRIPLET.sub(_written, query)
+            path = decode_unreserved(upper_hex(path))
+            query = query and decode_unreserved(upper_hex(query))
             if "/." in path:  # perhaps dot segments
                 return None
         if query and drops_tracking:
@@ -91,12 +84,6 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
         return url, f"{path}?{query}"
 
     return recognize
-
-
-def _written(escape: re.Match[str]) -> str:
-    """Return an escape, decoded or in upper case."""
-    found = escape[0]
-    return _WRITTEN.get(found) or _WRITTEN[found.upper()]
 
 
 def _canonical_pattern(policy: Policy) -> Callable[[str], object]:
