@@ -109,8 +109,9 @@ class Removal(NamedTuple):
         if not self.old:
             is_right = list(rewrite.beside) == sorted(set(beside)) and all(map(_NAME, beside))
             return takes_none(rewrite) or (None if is_right else _SELECTING)
-        names = [query.name(one) for one in rewrite.old.split("&")]
-        if wrong := self._fault_of_old(rewrite):
+        old = rewrite.old.split("&")
+        names = [query.name(one) for one in old] if self.old == "fields" else old
+        if wrong := self._fault_of_old(old, rewrite):
             return wrong
         if names != sorted(set(names)):
             return "the parameters in 'old' have to be sorted by name, each once"
@@ -120,13 +121,12 @@ class Removal(NamedTuple):
             return "'beside' has to be the names of the other parameters, sorted; or fields, as a=1"
         return None
 
-    def _fault_of_old(self, rewrite: Rewrite) -> str | None:
+    def _fault_of_old(self, old: list[str], rewrite: Rewrite) -> str | None:
         """Return what ``old`` and ``new`` have to be, or None if they are that."""
-        given = rewrite.old.split("&")
         if self.old == "fields":
-            is_right = "#" not in rewrite.old and all("=" in field[1:] for field in given)
+            is_right = "#" not in rewrite.old and all("=" in field[1:] for field in old)
         else:
-            is_right = all(map(_NAME, given)) and (len(given) > 1) == (self.old == "names")
+            is_right = all(map(_NAME, old)) and (len(old) > 1) == (self.old == "names")
         if self.left == "page":
             return _fault_of_page(rewrite) if is_right else f"'old' has to be {_OLD[self.old]}"
         if is_right and rewrite.new in ({""} if self.left else {"", "any-case"}):
