@@ -310,15 +310,16 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
 }
 
 Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out, int *acted) {
-    *acted = n > 0 && s[n - 1] <= ' ' ? BY_PARSER : 0;
+    int found = n > 0 && s[n - 1] <= ' ' ? BY_PARSER : 0; /* the compiler knows that no byte in out is part of it */
     while (n > 0 && s[n - 1] <= ' ') n--;
-    Py_ssize_t at = 0, i = put_origin(k, s, n, rules, out, &at, acted), path = at, query;
-    if (i >= 0) i = put_path(k, s, i, n, rules & ON_ESCAPES ? k->identity_path : k->request_path, rules, out, &at, acted);
+    Py_ssize_t at = 0, i = put_origin(k, s, n, rules, out, &at, &found), path = at, query;
+    if (i >= 0) i = put_path(k, s, i, n, rules & ON_ESCAPES ? k->identity_path : k->request_path, rules, out, &at, &found);
     query = at;
     if (i >= 0 && i < n && s[i] == '?') {
         const byte *table = rules & ON_ESCAPES ? k->identity_query : k->request_query;
-        i = put_query(k, s, i + 1, n, table, rules, out, &at, acted);
+        i = put_query(k, s, i + 1, n, table, rules, out, &at, &found);
     }
+    *acted = found;
     if (i < 0 || (i < n && rules & ON_ESCAPES && !(rules & FRAGMENT))) return -1;
     return rules & ~IN_PASSING ? apply_heuristics(&k->heuristics, rules, out, path, query, at, acted) : at;
 }

@@ -10,7 +10,13 @@ from collections.abc import Set as AbstractSet
 from canonry.canon.policies.policy import Policy
 from canonry.canon.rules.practice import without_tracking
 from canonry.canon.syntax.patterns import compile_pattern
-from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED, decode_unreserved, upper_hex
+from canonry.canon.syntax.percent import (
+    SUB_DELIMS,
+    UNRESERVED,
+    decode_unreserved,
+    digits_of,
+    upper_hex,
+)
 
 # Hosts: names of two or more labels, without punycode, the last label all letters; or canonical
 # IPv4 addresses. Ports: a short pattern, which leaves out 80 and 443 for both schemes.
@@ -19,7 +25,7 @@ _OCTET = r"(?:0|1[0-9]{0,2}|2(?:[0-4][0-9]?|5[0-5]?|[6-9])?|[3-9][0-9]?)"
 _IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
 _PORT = r"(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4})(?=/))?"
 # An upper-case escape of any character that is not unreserved (RFC 3986 section 2.3).
-_ESCAPE = r"%(?!2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])[0-9A-F]{2}"
+_ESCAPE = rf"%(?!{digits_of(UNRESERVED)})[0-9A-F]{{2}}"
 # Path segments that do not start with a dot. Possessive quantifiers keep the time linear.
 _PCHARS = re.escape(UNRESERVED + SUB_DELIMS + ":@")
 _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
