@@ -32,6 +32,7 @@ _PROCESSORS = {
     "--plain": "'-D__builtin_cpu_supports(x)=0'",
 }
 _MEMORY_TESTS = (
+    "tests/canon/pipeline/test_merging.py",
     "tests/canon/pipeline/test_native.py",
     "tests/canon/pipeline/test_threads.py",
     "tests/canon/test_arrow_columns.py",

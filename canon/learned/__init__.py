@@ -1,10 +1,10 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
 
-from canonry.canon.learned.actions import SESSION_SEGMENT, names_of
+from canonry.canon.learned.actions import SESSION_SEGMENT
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE, INDEX_INITIALS
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
-from canonry.canon.learned.prefilters import names_before, names_in
+from canonry.canon.learned.prefilters import names_in
 from canonry.canon.learned.rewrite import (
     Rewrite,
     is_host_name,
@@ -38,9 +38,7 @@ __all__ = [
     "is_marked",
     "is_site",
     "loads",
-    "names_before",
     "names_in",
-    "names_of",
     "site_in",
     "site_of",
     "to_fields",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canonry.canon.learned import actions, family_fields, prefilters
+from canonry.canon.learned.parameters import Removal
 from canonry.canon.learned.rewrite import Rewrite, site_of
 from canonry.canon.rules.rule import Rule, Rung
 from canonry.canon.syntax.parts import Parts
@@ -36,6 +37,7 @@ class Family(Rule):
         one_to_one: True if no two URLs that a rule changes become one.
         named: True if it is only for host names without a port: with a port or an address, another
             scheme or host name may lead elsewhere.
+        removes: which fields of a query it removes, if that is what it does.
     """
 
     apply: Callable[[Parts, Rewrite], Parts]
@@ -49,6 +51,7 @@ class Family(Rule):
     one_page: bool = False
     one_to_one: bool = False
     named: bool = False
+    removes: Removal | None = None
 
 
 _SLASHES = {
@@ -109,6 +112,12 @@ def _learned(name: str, **row: object) -> Family:
     )
 
 
+def _removing(name: str, removes: Removal, **row: object) -> Family:
+    """Return the row of a family that removes fields of a query."""
+    does = {"apply": removes.apply, "prefilter": removes.prefilter, "check": removes.check}
+    return _learned(name, removes=removes, by_query=True, **does, **row)
+
+
 FAMILIES: dict[str, Family] = {
     "scheme-upgrade": _learned(
         "scheme-upgrade",
@@ -116,7 +125,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a",
         after="https://example.com/a",
         apply=actions.upgrade_scheme,
-        prefilter=prefilters.http,
+        prefilter=lambda _: prefilters.HTTP,
         check=family_fields.takes_none,
         describe=lambda _: "http is https",
         named=True,
@@ -141,7 +150,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/(S(x1y2z3))/a",
         after="http://example.com/a",
         apply=actions.drop_session_segment,
-        prefilter=prefilters.session_segment,
+        prefilter=lambda _: actions.SESSION_SEGMENT.search,
         check=family_fields.takes_none,
         describe=lambda _: "a session's segment, such as (S(x1y2z3)), selects nothing",
         by_query=True,
@@ -152,7 +161,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a//b",
         after="http://example.com/a/b",
         apply=actions.fold_slashes,
-        prefilter=prefilters.slashes,
+        prefilter=lambda _: prefilters.SLASHES,
         check=family_fields.takes_none,
         describe=lambda _: "several slashes are one",
     ),
@@ -187,7 +196,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/About",
         after="http://example.com/about",
         apply=actions.lower_path,
-        prefilter=prefilters.capitals,
+        prefilter=lambda _: prefilters.CAPITALS,
         check=family_fields.takes_none,
         describe=lambda _: "upper case is lower case in paths",
     ),
@@ -209,95 +218,75 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?f=x;id=1",
         after="http://example.com/a?f=x&id=1",
         apply=actions.separate_by_ampersands,
-        prefilter=prefilters.semicolons,
+        prefilter=lambda _: prefilters.has_semicolons,
         check=family_fields.takes_none,
         describe=lambda _: "';' between parameters is '&'",
         by_query=True,
         one_to_one=True,
     ),
-    "parameter-mix": _learned(
+    "parameter-mix": _removing(
         "parameter-mix",
+        Removal("names"),
         why="The parameters select nothing on this host, whichever of them are there.",
         before="http://example.com/a?id=1&ref=x&view=list",
         after="http://example.com/a?id=1",
         example={"old": "from&ref&view", "beside": ("id",)},
-        apply=actions.drop_mixed,
-        prefilter=prefilters.mixed,
-        check=family_fields.takes_parameters,
         describe=_describe_mix,
-        by_query=True,
     ),
-    "parameter-group": _learned(
+    "parameter-group": _removing(
         "parameter-group",
+        Removal("names", together=True),
         why="Together, the parameters select nothing on this host.",
         before="http://example.com/a?from=x&id=1&run=7",
         after="http://example.com/a?id=1",
         example={"old": "from&run", "beside": ("id",)},
-        apply=actions.drop_parameters,
-        prefilter=prefilters.parameters,
-        check=family_fields.takes_parameters,
         describe=_describe_group,
-        by_query=True,
     ),
-    "parameter-irrelevant": _learned(
+    "parameter-irrelevant": _removing(
         "parameter-irrelevant",
+        Removal("name"),
         why="The parameter selects nothing on this host.",
         before="http://example.com/a?id=1&ref=x",
         after="http://example.com/a?id=1",
         example={"old": "ref", "beside": ("id",)},
-        apply=actions.drop_parameter,
-        prefilter=prefilters.parameters,
-        check=family_fields.takes_parameter,
         describe=_describe_parameter,
-        by_query=True,
     ),
-    "parameter-default": _learned(
+    "parameter-default": _removing(
         "parameter-default",
+        Removal("fields", together=True),
         why="The parameter has the value that the host takes where it is missing.",
         before="http://example.com/a?id=1&page=1",
         after="http://example.com/a?id=1",
         example={"old": "page=1", "beside": ("id",)},
-        apply=actions.drop_default,
-        prefilter=prefilters.parameters,
-        check=family_fields.takes_default,
         describe=_describe_default,
-        by_query=True,
     ),
-    "parameter-of-page": _learned(
+    "parameter-of-page": _removing(
         "parameter-of-page",
+        Removal("name", left="page"),
         why="The parameter selects nothing on this page, as where to return to after logging in.",
         before="http://example.com/login?next=%2Fa",
         after="http://example.com/login",
         example={"old": "next", "new": "/login"},
-        apply=actions.drop_on_page,
-        prefilter=prefilters.on_page,
-        check=family_fields.takes_parameter_of_page,
         describe=_describe_page,
         one_page=True,
     ),
-    "parameter-anywhere": _learned(
+    "parameter-anywhere": _removing(
         "parameter-anywhere",
+        Removal("name", left=""),
         why="The parameter selects nothing on this host, whatever the others are.",
         before="http://example.com/a?id=1&ref=x",
         after="http://example.com/a?id=1",
         example={"old": "ref"},
-        apply=actions.drop_parameter_anywhere,
-        prefilter=prefilters.anywhere,
-        check=family_fields.takes_parameter_anywhere,
         describe=_describe_anywhere,
-        by_query=True,
     ),
-    "query-selection": _learned(
+    "query-selection": _removing(
         "query-selection",
+        Removal(""),
         why="Of the parameters, only some select content on this host.",
         before="http://example.com/a?id=1&ref=x",
         after="http://example.com/a?id=1",
         example={"beside": ("id",)},
-        apply=actions.keep_parameters,
-        prefilter=prefilters.query,
-        check=family_fields.takes_selection,
         describe=_describe_selection,
-        by_query=True,
     ),
     "parameter-order": _learned(
         "parameter-order",
@@ -305,7 +294,7 @@ FAMILIES: dict[str, Family] = {
         before="http://example.com/a?b=1&a=2",
         after="http://example.com/a?a=2&b=1",
         apply=actions.sort_parameters,
-        prefilter=prefilters.order,
+        prefilter=lambda _: prefilters.is_unsorted,
         check=family_fields.takes_none,
         describe=lambda _: "the order of parameters means nothing",
         by_query=True,

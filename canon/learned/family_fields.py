@@ -3,7 +3,7 @@
 import re
 
 from canonry.canon.learned.rewrite import Rewrite, is_host_name
-from canonry.canon.syntax import grammar, query
+from canonry.canon.syntax import grammar
 
 _INDEX_NAMES = ("index", "default", "home", "main", "welcome")
 INDEX_FILE = re.compile(rf"(?:{'|'.join(_INDEX_NAMES)})(?:\.[A-Za-z0-9]{{1,8}})?")
@@ -67,81 +67,6 @@ def takes_slash(rewrite: Rewrite) -> str | None:
             "dropped after a file's extension), and 'old' empty"
         )
     return None
-
-
-def takes_parameter(rewrite: Rewrite) -> str | None:
-    """Allow the name of a parameter as ``old``, and the others as ``beside``."""
-    if rewrite.new or not rewrite.old or any(mark in rewrite.old for mark in "&=#"):
-        return "'old' has to be a parameter's name, and 'new' empty"
-    names = [query.name(one) for one in rewrite.beside]
-    if names != sorted(set(names) - {rewrite.old}):
-        return "'beside' has to be the names of the other parameters, sorted; or fields, as a=1"
-    return None
-
-
-def takes_parameters(rewrite: Rewrite) -> str | None:
-    """Allow the names of two or more parameters as ``old``, and those of others as ``beside``."""
-    names = rewrite.old.split("&")
-    if rewrite.new or len(names) < 2 or not _are_names(tuple(names)):  # noqa: PLR2004 - a group
-        return (
-            "'old' has to be the names of two parameters or more, with '&' between, and 'new' empty"
-        )
-    if names != sorted(set(names)):
-        return "the names in 'old' have to be sorted, each once"
-    if list(rewrite.beside) != sorted(set(rewrite.beside) - set(names)):
-        return "'beside' has to be the names of the other parameters, sorted"
-    return None
-
-
-def takes_default(rewrite: Rewrite) -> str | None:
-    """Allow fields, as ``page=1`` or ``do=&sort=a``, as ``old``; ``beside`` has other names."""
-    fields = rewrite.old.split("&")
-    names = [field.partition("=")[0] for field in fields]
-    if rewrite.new or "#" in rewrite.old or not all("=" in field[1:] for field in fields):
-        return "'old' has to be a parameter with '=' and its value, as page=1, and 'new' empty"
-    if names != sorted(set(names)):
-        return "the parameters in 'old' have to be sorted by name, each once"
-    if list(rewrite.beside) != sorted(set(rewrite.beside) - set(names)):
-        return "'beside' has to be the names of the other parameters, sorted"
-    return None
-
-
-def takes_parameter_of_page(rewrite: Rewrite) -> str | None:
-    """Allow the name of a parameter as ``old``, and a path, with the other fields, as ``new``."""
-    if not _are_names((rewrite.old,)):
-        return "'old' has to be a parameter's name"
-    path, mark, others = rewrite.new.partition("?")
-    if not grammar.matches("path-absolute", path) or (
-        mark and not grammar.matches("query", others)
-    ):
-        return "'new' has to be a path, or a path and a query: all that is left of each URL"
-    names = others.split("&") if others else []
-    if bool(mark) is not bool(others) or any(one.partition("=")[0] == rewrite.old for one in names):
-        return "the query in 'new' has to have other parameters than that in 'old'"
-    return None
-
-
-def takes_parameter_anywhere(rewrite: Rewrite) -> str | None:
-    """Allow the name of a parameter as ``old``, and ``any-case`` as ``new``."""
-    if rewrite.new not in {"", "any-case"} or not _are_names((rewrite.old,)):
-        return "'old' has to be a parameter's name, and 'new' empty or 'any-case'"
-    if rewrite.new and rewrite.old != rewrite.old.lower():
-        return "with 'any-case', 'old' has to be in lower case"
-    return None
-
-
-def takes_selection(rewrite: Rewrite) -> str | None:
-    """Allow the names of the parameters that select content as ``beside``."""
-    if rewrite.old or rewrite.new:
-        return "this family takes neither 'old' nor 'new'"
-    if list(rewrite.beside) != sorted(set(rewrite.beside)) or not _are_names(rewrite.beside):
-        return "'beside' has to be the names of the parameters that select content, sorted"
-    return None
-
-
-def _are_names(names: tuple[str, ...]) -> bool:
-    """Return True if all texts may be names of parameters in a query."""
-    return all(name and not any(mark in name for mark in "&=#") for name in names)
 
 
 def takes_path_parameter(rewrite: Rewrite) -> str | None:

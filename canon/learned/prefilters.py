@@ -1,7 +1,7 @@
 """Prefilters: quick tests of a URL's text for what a rewrite needs to change it.
 
-Each function returns a test of a whole URL's text. A URL that fails it is not changed and need not
-be split; one that passes may still not be changed.
+A prefilter tests a whole URL's text. A URL that fails it is not changed and need not be split; one
+that passes may still not be changed.
 """
 
 import re
@@ -10,24 +10,16 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from canonry.canon.learned.rewrite import Rewrite
-from canonry.canon.syntax import query as query_fields
+from canonry.canon.syntax import query
 
 Prefilter: TypeAlias = Callable[[str], object]  # false for a URL that is not changed
 
-# Families with names or fields in ``old``, and the names of all other parameters in ``beside``.
-_BESIDE = frozenset({"parameter-irrelevant", "parameter-group", "parameter-default"})
-_QUERY = re.compile(r"\?").search
-_SESSION_SEGMENT = re.compile(r"/\([A-Za-z]\(").search
-_HTTP = re.compile(r"http:").match
-_CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII, any may be upper case
-_SLASHES = re.compile(r"//[\s\S]*//").search  # besides those of the host
+ANY_QUERY = re.compile(r"\?").search
+HTTP = re.compile(r"http:").match
+CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII, any may be upper case
+SLASHES = re.compile(r"//[\s\S]*//").search  # besides those of the host
 _NO_FINAL_SLASH = re.compile(r"[^/](?![^?#])").search  # RFC 3986 section 3.3: the end of a path
 _FINAL_SLASH = re.compile(r"/(?![^?#])").search
-
-
-def http(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that replaces the scheme."""
-    return _HTTP
 
 
 def host(rewrite: Rewrite) -> Prefilter:
@@ -45,63 +37,10 @@ def prefix(rewrite: Rewrite) -> Prefilter:
     return re.compile(r"[^/]*//[^/?#]*" + re.escape(rewrite.old)).match
 
 
-def parameters(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes parameters or fields beside certain others."""
-    removed, names = query_fields.fields(rewrite.old)[0], names_before(rewrite)
-
-    def has_them(url: str) -> bool:
-        return removed in url and names_in(url) == names
-
-    return has_them
-
-
-def mixed(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes any of some parameters beside others."""
-    beside = frozenset(rewrite.beside)
-    either = beside.union(rewrite.old.split("&"))
-
-    def has_some(url: str) -> bool:
-        return "?" in url and beside < names_in(url) <= either
-
-    return has_some
-
-
-def on_page(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes a parameter from the URLs of one page."""
-    start, removed = rewrite.new.partition("?")[0] + "?", rewrite.old
-
-    def has_it(url: str) -> bool:
-        return start in url and removed in url
-
-    return has_it
-
-
-def anywhere(rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes a parameter, whatever the others are."""
-    if rewrite.new == "any-case":
-        return _QUERY
-    return re.compile(rf"[?&]{re.escape(rewrite.old)}(?![^=&#])").search
-
-
-def names_before(rewrite: Rewrite) -> frozenset[str] | None:
-    """Return the names of all parameters of a URL that a rewrite can change.
-
-    Args:
-        rewrite: of any family.
-
-    Returns:
-        The names, or None if it can change URLs with different ones.
-    """
-    if rewrite.family not in _BESIDE:
-        return None
-    removed = map(query_fields.name, query_fields.fields(rewrite.old))
-    return frozenset({*removed, *map(query_fields.name, rewrite.beside)})
-
-
 @lru_cache(maxsize=16_384)  # each rule of a host tests the same URLs, some thousand at once
 def names_in(url: str) -> frozenset[str]:
     """Return the names of the parameters in the query of a URL."""
-    return _as_set(query_fields.names(_query_of(url)))
+    return _as_set(query.names(_query_of(url)))
 
 
 @lru_cache(maxsize=4096)  # most URLs of a host have the same names and share a set
@@ -115,51 +54,21 @@ def _query_of(url: str) -> str:
     return url.partition("#")[0].partition("?")[2]
 
 
-def session_segment(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that removes a session's segment."""
-    return _SESSION_SEGMENT
-
-
-def slashes(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that folds slashes."""
-    return _SLASHES
-
-
-def capitals(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that lowers letters."""
-    return _CAPITALS
-
-
 def final_slash(rewrite: Rewrite) -> Prefilter:
     """Return the prefilter of a rewrite that adds or removes the slash at the end of a path."""
     return _NO_FINAL_SLASH if rewrite.new == "slash" else _FINAL_SLASH
 
 
-def query(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that changes any query."""
-    return _QUERY
-
-
-def semicolons(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that replaces semicolons between parameters."""
-    return _has_semicolons
-
-
-def _has_semicolons(url: str) -> bool:
+def has_semicolons(url: str) -> bool:
     """Return True if a query has semicolons and no ampersand."""
     text = _query_of(url)
     return ";" in text and "&" not in text
 
 
-def order(_rewrite: Rewrite) -> Prefilter:
-    """Return the prefilter of a rewrite that sorts the parameters of a query."""
-    return _is_unsorted
-
-
-def _is_unsorted(url: str) -> bool:
+def is_unsorted(url: str) -> bool:
     """Return True if the names of a URL's parameters are not sorted."""
     text = _query_of(url)
     if "&" not in text:
         return False
-    names = list(query_fields.names(text))
+    names = list(query.names(text))
     return names != sorted(names)

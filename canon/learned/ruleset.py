@@ -16,7 +16,6 @@ from canonry.canon.arguments import check_several, check_text, wrong_type
 from canonry.canon.learned import learned_rule
 from canonry.canon.learned.families import FAMILIES, ORDER
 from canonry.canon.learned.learned_rule import LearnedRule, RulesError
-from canonry.canon.learned.prefilters import names_before
 from canonry.canon.learned.rewrite import Rewrite, site_in, site_of
 from canonry.canon.learned.validate import fault, find_circle
 from canonry.canon.policies.policy import label_of, versioned_name
@@ -82,7 +81,8 @@ class RuleStep(NamedTuple):
     @classmethod
     def of(cls, rule: LearnedRule) -> "RuleStep":
         """Look up what a rule does."""
-        family, names = FAMILIES[rule.family], names_before(rule)
+        family = FAMILIES[rule.family]
+        names = family.removes and family.removes.names(rule)
         return cls(rule, family.prefilter(rule), family.apply, rule.below, family.moves_host, names)
 
 

@@ -7,12 +7,8 @@ from canonry.canon.learned.families import FAMILIES
 from canonry.canon.learned.family_fields import is_directory
 from canonry.canon.learned.rewrite import Rewrite, is_host_name, is_site
 
-WITH_NAMES = (
-    "parameter-irrelevant",
-    "parameter-group",
-    "parameter-mix",
-    "parameter-default",
-    "query-selection",
+WITH_NAMES = tuple(
+    name for name, row in FAMILIES.items() if row.removes and row.removes.left == "beside"
 )
 
 

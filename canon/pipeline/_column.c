@@ -71,6 +71,7 @@ static void put_end(Column *c, Py_ssize_t i) {
 static enum Stop write_column(const Kernel *k, Column *c) {
     enum Stop stop = ALL_WRITTEN;
     Lanes lanes;
+    int acted;
     lanes.busy = 0;
     for (; c->row < c->count; c->row++) {
         Py_ssize_t i = c->row, bit = c->first + i, n, at;
@@ -80,7 +81,7 @@ static enum Stop write_column(const Kernel *k, Column *c) {
             if ((n = length_of(c, i, i + 1, &s)) < 0) stop = NO_PLACE;
             else if (n <= left && is_canonical(k, s, n)) memcpy(c->out + c->used, s, (size_t)(at = n));
             else if (n > fitting(left)) stop = NO_ROOM;
-            else if ((at = write_url(k, s, n, 1, c->out + c->used)) < 0) stop = NOT_KNOWN;
+            else if ((at = write_url(k, s, n, k->rules, c->out + c->used, &acted)) < 0) stop = NOT_KNOWN;
             if (stop) break;
             if (c->keys) hash_later(&lanes, k->keyed, BLOCK, c->out + c->used, at, c->keys + DIGEST * i, DIGEST);
             c->bits[i / 8] |= (byte)(1 << i % 8);

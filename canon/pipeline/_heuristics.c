@@ -7,12 +7,6 @@
 
 enum { MAX_FIELDS = 64 };
 
-const char *const RULES[COUNT] = {
-    "scheme-fold", "host-dot", "userinfo", "www", "decode-escapes", "letter-case", "all-slashes",
-    "archive-session", "archive-order", "tracking", "session-id", "sorted-query", "empty-query",
-    "duplicate-slashes", "index-file", "trailing-slash", "fragment",
-};
-
 /* Decode escapes, also those that decoding produces; escape again what is not allowed. */
 static Py_ssize_t decode(const byte *allowed, byte *s, Py_ssize_t n) {
     byte room[ROOM];
@@ -33,12 +27,22 @@ static Py_ssize_t decode(const byte *allowed, byte *s, Py_ssize_t n) {
     return at;
 }
 
-/* Convert letters to lower case, except for the digits of escapes, which are in upper case. */
-static void lower_letters(byte *s, Py_ssize_t n) {
+/* Convert letters to lower case, except for the digits of escapes, which are in upper case; return
+ * whether there were any. */
+static int lower_letters(byte *s, Py_ssize_t n) {
+    int changed = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
+        byte small = lower(s[i]);
         if (s[i] == '%') i += 2;
-        else s[i] = lower(s[i]);
+        else changed |= small ^ s[i], s[i] = small;
     }
+    return changed;
+}
+
+/* Return the length that a rule left; if it is another one, the rule acted. */
+static Py_ssize_t left_by(int rule, Py_ssize_t before, Py_ssize_t after, int *acted) {
+    if (after != before) *acted |= rule;
+    return after;
 }
 
 /* Replace repeated slashes by one; if ``colons`` is true, by two after a colon. */
@@ -81,18 +85,18 @@ static int has_session(int rules, const byte *s, Py_ssize_t n) {
 }
 
 /* Apply the rules to a path; ``bare`` says that no query follows. Return its length, or -1. */
-static Py_ssize_t heuristic_path(const Heuristics *g, int rules, byte *s, Py_ssize_t n, int bare) {
+static Py_ssize_t heuristic_path(const Heuristics *g, int rules, byte *s, Py_ssize_t n, int bare, int *acted) {
     if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n)) {
-        if ((n = decode(g->path, s, n)) < 0) return -1;
+        if ((n = left_by(DECODE_ESCAPES, n, decode(g->path, s, n), acted)) < 0) return -1;
         for (Py_ssize_t i = 1; i < n; i++)
             if (s[i] == '.' && s[i - 1] == '/') return -1; /* perhaps dot segments again */
     }
-    if (rules & LETTER_CASE) lower_letters(s, n);
+    if (rules & LETTER_CASE && lower_letters(s, n)) *acted |= LETTER_CASE;
     if (rules & (SESSION_ID | ARCHIVE_SESSION) && has_session(rules, s, n)) return -1;
-    if (rules & ALL_SLASHES) n = fold_slashes(s, n, 0);
-    if (rules & DUPLICATE_SLASHES) n = fold_slashes(s, n, 1);
-    if (rules & INDEX_FILE && bare) n = drop_index(&g->index_files, s, n);
-    if (rules & TRAILING_SLASH) n = drop_slashes(s, n);
+    if (rules & ALL_SLASHES) n = left_by(ALL_SLASHES, n, fold_slashes(s, n, 0), acted);
+    if (rules & DUPLICATE_SLASHES) n = left_by(DUPLICATE_SLASHES, n, fold_slashes(s, n, 1), acted);
+    if (rules & INDEX_FILE && bare) n = left_by(INDEX_FILE, n, drop_index(&g->index_files, s, n), acted);
+    if (rules & TRAILING_SLASH) n = left_by(TRAILING_SLASH, n, drop_slashes(s, n), acted);
     return n;
 }
 
@@ -162,21 +166,23 @@ static int may_be_session(const Field *field) {
 }
 
 /* Apply the rules to a query; return its length, or -1. ``dropped`` is set if all fields are gone. */
-static Py_ssize_t heuristic_query(const Heuristics *g, int rules, byte *s, Py_ssize_t n, int *dropped) {
+static Py_ssize_t heuristic_query(const Heuristics *g, int rules, byte *s, Py_ssize_t n, int *dropped, int *acted) {
     Field fields[MAX_FIELDS];
     byte room[ROOM];
     int kept = 0, changed = 0, form = 1;
     if (!n) return n;
-    if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n) && (n = decode(g->query, s, n)) < 0) return -1;
-    if (rules & LETTER_CASE) lower_letters(s, n);
+    if (rules & DECODE_ESCAPES && memchr(s, '%', (size_t)n) &&
+        (n = left_by(DECODE_ESCAPES, n, decode(g->query, s, n), acted)) < 0) return -1;
+    if (rules & LETTER_CASE && lower_letters(s, n)) *acted |= LETTER_CASE;
     int count = split_fields(s, n, fields), by_value = rules & ARCHIVE_ORDER;
     if (count < 0 || n > ROOM) return -1;
     for (int i = 0; i < count; i++) {
         Field field = fields[i];
         if (rules & (ARCHIVE_SESSION | ARCHIVE_ORDER) && may_be_session(&field)) return -1;
-        if (rules & SESSION_ID && is_session(&g->session, &field)) changed = 1;
+        if (rules & SESSION_ID && is_session(&g->session, &field)) changed = SESSION_ID;
         else fields[kept++] = field;
     }
+    *acted |= changed;
     if (!kept) {
         *dropped = 1;
         return 0;
@@ -189,10 +195,11 @@ static Py_ssize_t heuristic_query(const Heuristics *g, int rules, byte *s, Py_ss
             int j = i;
             for (; j && is_after(&fields[j - 1], &field, by_value); j--) fields[j] = fields[j - 1];
             fields[j] = field;
-            changed |= j != i;
+            if (j != i) changed |= by_value ? ARCHIVE_ORDER : SORTED_QUERY;
         }
     }
     if (!changed) return n;
+    *acted |= changed;
     n = 0;
     for (int i = 0; i < kept; i++) {
         if (i) room[n++] = '&';
@@ -219,16 +226,17 @@ static Py_ssize_t www(const byte *s, Py_ssize_t n) {
     return again > end && again + 1 < n ? end : 0;
 }
 
-Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end) {
+Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end, int *acted) {
     int dropped = 0;
     if (end > query && rules & ON_QUERIES) {
-        Py_ssize_t length = heuristic_query(g, rules, out + query + 1, end - query - 1, &dropped);
+        Py_ssize_t length = heuristic_query(g, rules, out + query + 1, end - query - 1, &dropped, acted);
         if (length < 0) return -1;
         end = query + 1 + length;
-        if (dropped || (!length && rules & EMPTY_QUERY)) end = query;
+        if (dropped) end = query;
+        else if (!length && rules & EMPTY_QUERY) end = query, *acted |= EMPTY_QUERY;
     }
     if (rules & ON_PATHS) {
-        Py_ssize_t length = heuristic_path(g, rules, out + path, query - path, end == query);
+        Py_ssize_t length = heuristic_path(g, rules, out + path, query - path, end == query, acted);
         if (length < 0) return -1;
         if (length < query - path) {
             memmove(out + path + length, out + query, (size_t)(end - query));
@@ -242,6 +250,7 @@ Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_
         else if (rules & SCHEME_FOLD && from == 8) to = 7;
         if (rules & WWW) skip = www(out + from, host_end - from);
         if (skip || to != from) {
+            *acted |= (skip ? WWW : 0) | (to != from ? SCHEME_FOLD : 0);
             memcpy(out + to - 3, "://", 3);
             memmove(out + to, out + from + skip, (size_t)(end - from - skip));
             end -= from + skip - to;

@@ -3,7 +3,8 @@
  */
 #include "_kernel.h"
 
-enum { REFUSE = 0, KEEP = 1, ENCODE = 2 }; /* what to do with a character */
+/* What to do with a character; the last: encode what RFC 3986 allows, but the URL Standard does not. */
+enum { REFUSE = 0, KEEP = 1, ENCODE = 2, ENCODE_ALLOWED = 3 };
 enum { MAX_HOST = 253 };
 
 /* Set the rows from the run. ``also`` is one more byte, which only AVX2 copies; 0: none. */
@@ -89,30 +90,43 @@ static inline void copy_run(const byte *run, const byte *s, Py_ssize_t *i, Py_ss
     *i = from, *at = to;
 }
 
-/* Copy s[i] to out[at] as a table says; return how many bytes were read, 0 for a refusal.
- * Normalizing converts escapes to upper case, decodes those of unreserved characters (RFC 3986
- * sections 6.2.2.1 and 6.2.2.2) and escapes lone percent signs. */
+/* Copy s[i] to out[at] as a table says; return how many bytes were read, 0 for a refusal. The rules
+ * convert escapes to upper case, decode those of unreserved characters (RFC 3986 sections 6.2.2.1
+ * and 6.2.2.2) and escape lone percent signs. */
 static inline int put(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t end,
-                      const byte *table, int normalize, byte *out, Py_ssize_t *at) {
+                      const byte *table, int rules, byte *out, Py_ssize_t *at, int *acted) {
     byte c = s[i];
     if (c != '%') {
-        if (table[c] == KEEP) out[(*at)++] = c;
-        else if (table[c] == ENCODE) *at = put_escape(out, *at, c);
-        else return 0;
+        if (table[c] == REFUSE) return 0;
+        if (table[c] == KEEP) {
+            out[(*at)++] = c;
+        } else {
+            *at = put_escape(out, *at, c);
+            *acted |= table[c] == ENCODE ? ENCODE_DISALLOWED : BY_PARSER;
+        }
         return 1;
     }
-    if (!normalize) {
+    if (!(rules & ON_ESCAPES)) {
         out[(*at)++] = c;
         return 1;
     }
     int high = i + 2 < end ? hex(s[i + 1]) : -1, low = i + 2 < end ? hex(s[i + 2]) : -1;
     if (high < 0 || low < 0) {
         *at = put_escape(out, *at, '%');
+        *acted |= ENCODE_DISALLOWED;
         return 1;
     }
     byte value = (byte)(high << 4 | low);
-    if (k->unreserved[value]) out[(*at)++] = value;
-    else *at = put_escape(out, *at, value);
+    if (s[i + 1] >= 'a' || s[i + 2] >= 'a') *acted |= PERCENT_CASE;
+    if (k->unreserved[value]) *acted |= PERCENT_UNRESERVED;
+    if (k->unreserved[value] && rules & PERCENT_UNRESERVED) {
+        out[(*at)++] = value;
+    } else if (rules & PERCENT_CASE) {
+        *at = put_escape(out, *at, value);
+    } else {
+        memcpy(out + *at, s + i, 3);
+        *at += 3;
+    }
     return 3;
 }
 
@@ -129,9 +143,9 @@ static int dots(const byte *segment, Py_ssize_t length) {
     return found;
 }
 
-/* Write canonical scheme, host and port; return where the path begins, -1 for a refusal. */
-static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte *out,
-                             Py_ssize_t *at) {
+/* Write scheme, host and port; return where the path begins, -1 for a refusal. */
+static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out,
+                             Py_ssize_t *at, int *acted) {
     static const char web[] = "https://";
     Py_ssize_t i = 0, colon;
     int secure;
@@ -175,17 +189,26 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
         if (number && octets != 4) return -1;
     }
     *at = end;
+    if (memcmp(out, s, (size_t)end)) {
+        int in_scheme = memcmp(out, s, (size_t)colon), in_host = memcmp(out + host, s + host, (size_t)(end - host));
+        *acted |= (in_scheme ? SCHEME_CASE : 0) | (in_host ? HOST_CASE : 0);
+        if (!(rules & SCHEME_CASE)) memcpy(out, s, (size_t)colon);
+        if (!(rules & HOST_CASE)) memcpy(out + host, s + host, (size_t)(end - host));
+    }
     if (i < n && s[i] == ':') {
         long port = 0;
-        Py_ssize_t start = ++i;
+        Py_ssize_t start = ++i, from = start;
         for (; i < n && s[i] >= '0' && s[i] <= '9' && i - start < 6; i++) port = port * 10 + s[i] - '0';
         if (i - start > 5 || port > 65535) return -1;
         if (i < n && s[i] != '/' && s[i] != '?' && s[i] != '#') return -1;
-        if (i > start && port != (secure ? 443 : 80)) {
-            char digits[8];
-            int length = snprintf(digits, sizeof digits, ":%ld", port);
-            memcpy(out + *at, digits, (size_t)length);
-            *at += length;
+        int drops = i == start ? EMPTY_PORT : port == (secure ? 443 : 80) ? DEFAULT_PORT : 0;
+        while (from + 1 < i && s[from] == '0') from++;
+        *acted |= drops | (from > start ? PORT_ZEROS : 0);
+        if (!(rules & PORT_ZEROS)) from = start;
+        if (!(rules & drops)) {
+            out[(*at)++] = ':';
+            memcpy(out + *at, s + from, (size_t)(i - from));
+            *at += i - from;
         }
     }
     return i;
@@ -193,11 +216,15 @@ static Py_ssize_t put_origin(const Kernel *k, const byte *s, Py_ssize_t n, byte 
 
 /* Write a path without dot segments (RFC 3986 section 5.2.4); return where it ends in s. */
 static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
-                           const byte *table, int normalize, byte *out, Py_ssize_t *at) {
-    const Runs *runs = &k->run_path[normalize];
+                           const byte *table, int rules, byte *out, Py_ssize_t *at, int *acted) {
+    const Runs *runs = &k->run_path[(rules & ON_ESCAPES) != 0];
     Py_ssize_t root = *at, segment, end;
+    if (i == n || s[i] != '/') { /* the empty path is the root (section 6.2.3) */
+        if (rules & EMPTY_PATH) out[(*at)++] = '/';
+        *acted |= EMPTY_PATH;
+        return i;
+    }
     out[(*at)++] = '/';
-    if (i == n || s[i] != '/') return i; /* the empty path is the root (section 6.2.3) */
     segment = end = *at;
     for (i++;;) {
         if (end == segment && HAS_SPANS) copy_segments(runs, s, &i, n, out, &end, &segment);
@@ -206,6 +233,8 @@ static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssiz
         int over = i == n || s[i] == '?' || s[i] == '#';
         if (over || s[i] == '/') {
             int steps = *at - segment > 6 ? 0 : dots(out + segment, *at - segment);
+            if (steps) *acted |= DOT_SEGMENTS;
+            if (!(rules & DOT_SEGMENTS)) steps = 0;
             if (steps) *at = segment;
             if (steps == 2 && segment > root + 1) {
                 for (segment--; out[segment - 1] != '/';) segment--;
@@ -218,7 +247,7 @@ static Py_ssize_t put_path(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssiz
             }
             i++;
         } else {
-            int read = put(k, s, i, n, table, normalize, out, at);
+            int read = put(k, s, i, n, table, rules, out, at, acted);
             if (!read) return -1;
             i += read;
         }
@@ -244,10 +273,10 @@ int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length) {
     return 0;
 }
 
-/* Write "?" and the query from s[i]; with rules, without the fields that they remove. */
+/* Write "?" and the query from s[i], without the fields that rules remove. */
 static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssize_t n,
-                            const byte *table, int rules, byte *out, Py_ssize_t *at) {
-    const byte *run = k->run_query[rules].run;
+                            const byte *table, int rules, byte *out, Py_ssize_t *at, int *acted) {
+    const byte *run = k->run_query[(rules & ON_ESCAPES) != 0].run;
     Py_ssize_t start = *at, field, end;
     int kept = 0, dropped = 0;
     out[(*at)++] = '?';
@@ -257,8 +286,9 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
         *at = end;
         int over = i == n || s[i] == '#';
         if (over || s[i] == '&') {
-            if (rules && is_tracking(k, out + field, *at - field)) {
+            if (rules & TRACKING && is_tracking(k, out + field, *at - field)) {
                 dropped = 1;
+                *acted |= TRACKING;
                 *at = field - (kept > 0); /* together with the "&" before it */
             } else {
                 kept++;
@@ -268,32 +298,36 @@ static Py_ssize_t put_query(const Kernel *k, const byte *s, Py_ssize_t i, Py_ssi
             field = *at;
             i++;
         } else {
-            int read = put(k, s, i, n, table, rules, out, at);
+            int read = put(k, s, i, n, table, rules, out, at, acted);
             if (!read) return -1;
             i += read;
         }
         end = *at;
     }
-    if (rules && ((dropped && !kept) || (*at == start + 1 && k->heuristics.rules & EMPTY_QUERY))) *at = start;
+    if (dropped && !kept) *at = start;
+    else if (*at == start + 1 && rules & EMPTY_QUERY) *at = start, *acted |= EMPTY_QUERY;
     return i;
 }
 
-Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out) {
+Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out, int *acted) {
+    int found = n > 0 && s[n - 1] <= ' ' ? BY_PARSER : 0; /* the compiler knows that no byte in out is part of it */
     while (n > 0 && s[n - 1] <= ' ') n--;
-    Py_ssize_t at = 0, i = put_origin(k, s, n, out, &at), path = at, query;
-    if (i >= 0) i = put_path(k, s, i, n, rules ? k->identity_path : k->request_path, rules, out, &at);
+    Py_ssize_t at = 0, i = put_origin(k, s, n, rules, out, &at, &found), path = at, query;
+    if (i >= 0) i = put_path(k, s, i, n, rules & ON_ESCAPES ? k->identity_path : k->request_path, rules, out, &at, &found);
     query = at;
     if (i >= 0 && i < n && s[i] == '?') {
-        const byte *table = rules ? k->identity_query : k->request_query;
-        i = put_query(k, s, i + 1, n, table, rules, out, &at);
+        const byte *table = rules & ON_ESCAPES ? k->identity_query : k->request_query;
+        i = put_query(k, s, i + 1, n, table, rules, out, &at, &found);
     }
-    if (i < 0 || (i < n && rules && !(k->heuristics.rules & FRAGMENT))) return -1;
-    return rules && k->heuristics.rules & ~IN_PASSING ? apply_heuristics(&k->heuristics, k->heuristics.rules, out, path, query, at) : at;
+    *acted = found;
+    if (i < 0 || (i < n && rules & ON_ESCAPES && !(rules & FRAGMENT))) return -1;
+    return rules & ~IN_PASSING ? apply_heuristics(&k->heuristics, rules, out, path, query, at, acted) : at;
 }
 
 Py_ssize_t kept_of(const Kernel *k, const byte *base, Py_ssize_t m, const byte *s, Py_ssize_t n) {
     byte room[ROOM];
-    Py_ssize_t at, end, last = 0, origin = put_origin(k, base, m < ROOM - 8 ? m : ROOM - 8, room, &at);
+    int acted = 0;
+    Py_ssize_t at, end, last = 0, origin = put_origin(k, base, m < ROOM - 8 ? m : ROOM - 8, REQUEST, room, &at, &acted);
     /* The pipeline resolves leading white space, "?query", "#fragment" and what browsers repair. */
     if (origin < 0 || n < 1 || s[0] <= '!' || s[0] > '~' || strchr("?#\\", s[0])) return -1;
     if (n > 8 && (!memcmp(s, "http://", 7) || !memcmp(s, "https://", 8))) return 0;
@@ -443,6 +477,7 @@ void prepare(Kernel *k) {
             k->run_path[normal].run[c] = paths[normal][c] == KEEP && !strchr("/?#%", c);
             k->run_query[normal].run[c] = queries[normal][c] == KEEP && !strchr("&#%", c);
         }
+        if (k->identity_query[c] == ENCODE && k->heuristics.query[c]) k->identity_query[c] = ENCODE_ALLOWED;
         byte small = lower((byte)c);
         if ((small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || (c && strchr(".-_", c)))
             k->host[c] = small;
@@ -455,7 +490,7 @@ void prepare(Kernel *k) {
     }
     for (int c = 0; c < 256; c++) k->run_host.run[c] = k->host[c] == c && c;
     set_rows(&k->run_host, 0);
-    k->skips = !(k->heuristics.rules & ~IN_PASSING);
+    k->skips = !(k->rules & ~IN_PASSING);
     for (Py_ssize_t i = 0; i < k->tracking.count; i++)
         if (k->tracking.all[i].length) k->suspect[k->tracking.all[i].text[0]] = 1;
     for (Py_ssize_t i = 0; i < k->leading.count; i++) {

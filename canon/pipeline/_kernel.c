@@ -7,7 +7,11 @@
  */
 #include "_kernel.h"
 
-enum { HASH = 8, END = 4, VERSION = 13 }; /* VERSION has to equal _VERSION in native.py: raise both when answers change */
+_Static_assert(COUNT < 31, "rules are bits of an int32_t that is not negative");
+#define NAME(rule, name) name,
+static const char *const names[COUNT] = {RULES(NAME)};
+
+enum { HASH = 8, END = 4, VERSION = 14 }; /* VERSION has to equal _VERSION in native.py: raise both when answers change */
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
     if (at == n && PyUnicode_CheckExact(given) && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
     PyObject *made = PyUnicode_New(at, 127);
@@ -36,15 +40,16 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
     byte room[ROOM], *out = room;
     PyObject *identity = NULL, *url = NULL, *key = NULL, *made = NULL;
     Py_ssize_t at = n;
+    int acted;
     if (!s) Py_RETURN_NONE;
     int same = is_canonical(k, s, n);
     if (!same) {
         if (n > fitting(ROOM) && !(out = PyMem_Malloc((size_t)room_for(n)))) return PyErr_NoMemory();
-        if ((at = write_url(k, s, n, 1, out)) < 0) {
+        if ((at = write_url(k, s, n, k->rules, out, &acted)) < 0) {
             made = Py_NewRef(Py_None);
             goto end;
         }
-        same = at == n && !memcmp(s, out, (size_t)n) && !(k->heuristics.rules & DECODE_ESCAPES);
+        same = at == n && !memcmp(s, out, (size_t)n) && !(k->rules & DECODE_ESCAPES);
     }
     if (!(identity = string(given, s, n, same ? s : out, at))) goto end;
     if (!whole) {
@@ -54,7 +59,7 @@ static PyObject *answer(const Kernel *k, PyObject *given, const byte *s, Py_ssiz
     if (!(key = PyBytes_FromStringAndSize(NULL, DIGEST))) goto end;
     if (same) { /* canonical already */
         url = Py_NewRef(identity);
-    } else if ((at = write_url(k, s, n, 0, out)) < 0) {
+    } else if ((at = write_url(k, s, n, REQUEST, out, &acted)) < 0) {
         made = Py_NewRef(Py_None);
         goto end;
     } else {
@@ -175,6 +180,7 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
     Py_ssize_t size = sizeof room, used = 0, line = 0;
     uint64_t plain[8];
     Lanes lanes;
+    int acted;
     lanes.busy = 0;
     start_hash(plain, HASH, NULL, 0);
     for (int more = 1; more && line++ < count; key += DIGEST, text += HASH, known++, ends += END) {
@@ -196,7 +202,7 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
                 out = larger, size = room_for(n);
             }
             identity = out + used;
-            at = write_url(k, s, n, 1, out + used);
+            at = write_url(k, s, n, k->rules, out + used, &acted);
             if (at != n || memcmp(s, identity, (size_t)n)) hash_later(&lanes, plain, 0, s, n, text, HASH);
             if (at > 0) used += at;
         }
@@ -253,6 +259,105 @@ static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     return made;
 }
 
+/* Find the rules that act on a URL without a fragment; return 0 if they alone do not explain its identity. */
+static int find_rules(const Kernel *k, Name url, int *rules) {
+    byte out[ROOM];
+    /* The table runs the first two before the others, the kernel after them. */
+    int early = LETTER_CASE | ARCHIVE_ORDER, late = TRACKING | SESSION_ID;
+    if (url.length > fitting(ROOM) || write_url(k, url.text, url.length, k->rules, out, rules) < 0) return 0;
+    return !(*rules & BY_PARSER) && !(k->rules & early && *rules & late);
+}
+
+/* What a rule removed and inserted, within the URL before and after it. */
+typedef struct {
+    byte room[2][ROOM]; /* of the URL: the last text, and the one before it */
+    int last, done;     /* which is the last; the rules that led to it; -1: there is none yet */
+    Py_ssize_t n;       /* its length */
+    Name removed, inserted;
+} Change;
+
+/* Find what one of the rules that act on a URL changes, after those before it; return 0 if we cannot tell. */
+static int find_change(const Kernel *k, Name url, int rules, int rule, Change *change) {
+    byte *before = change->room[change->last], *after = change->room[!change->last];
+    int acted, earlier = rules & (rule - 1);
+    Py_ssize_t n = change->n, m, head = 0, tail = 0;
+    if (change->done != earlier && earlier) n = write_url(k, url.text, url.length, k->rules & (rule - 1), before, &acted);
+    else if (change->done != earlier) memcpy(before, url.text, (size_t)(n = url.length));
+    m = write_url(k, url.text, url.length, k->rules & (2 * rule - 1), after, &acted);
+    if (n < 0 || m < 0) return 0;
+    while (head < n && head < m && before[head] == after[head]) head++;
+    while (tail < n - head && tail < m - head && before[n - 1 - tail] == after[m - 1 - tail]) tail++;
+    change->removed = (Name){before + head, n - head - tail};
+    change->inserted = (Name){after + head, m - head - tail};
+    change->last = !change->last, change->done = earlier | rule, change->n = m;
+    return 1;
+}
+
+static int differ(Name a, Name b) { return a.length != b.length || (a.length && memcmp(a.text, b.text, (size_t)a.length)); }
+
+/* Cut the fragment off a URL and return it; the same for none and an empty one. */
+static Name cut_fragment(Name *url) {
+    const byte *mark = url->length ? memchr(url->text, '#', (size_t)url->length) : NULL;
+    if (!mark) return (Name){NULL, 0};
+    Name fragment = {mark + 1, url->text + url->length - mark - 1};
+    url->length = mark - url->text;
+    return fragment;
+}
+
+/* Return the rules that merge two spellings, or one and its identity if the other has no text: those
+ * that changed one in a way in which they did not change the other; -1 if we cannot tell. */
+static int32_t merging(const Kernel *k, Name one, Name other) {
+    Change a, b;
+    int found = 0, ones, others = 0;
+    if (k->rules & FRAGMENT) { /* other changes in it do not count */
+        Name end = cut_fragment(&one);
+        if (differ(end, cut_fragment(&other))) found = FRAGMENT;
+    }
+    if (other.text && !differ(one, other)) return found;
+    if (!find_rules(k, one, &ones) || (other.text && !find_rules(k, other, &others))) return -1;
+    found |= ones ^ others;
+    a.last = b.last = 0, a.done = b.done = -1;
+    for (int both = ones & others; both; both &= both - 1) {
+        int rule = both & -both;
+        if (!find_change(k, one, ones, rule, &a) || !find_change(k, other, others, rule, &b)) return -1;
+        if (differ(a.removed, b.removed) || differ(a.inserted, b.inserted)) found |= rule;
+    }
+    return found;
+}
+
+/* Borrow the bytes of a text; return 0 if it has none, or if they are escapes to the pipeline. */
+static int text_of(PyObject *given, Name *url) {
+    Py_ssize_t plain = 0;
+    if (!(url->text = bytes_of(given, &url->length))) return 0;
+    while (PyBytes_CheckExact(given) && plain < url->length && url->text[plain] < 0x80) plain++;
+    if (!PyBytes_CheckExact(given) || plain == url->length) return 1;
+    PyObject *text = PyUnicode_DecodeUTF8((const char *)url->text, url->length, "strict");
+    if (!text) PyErr_Clear();
+    Py_XDECREF(text);
+    return text != NULL;
+}
+
+/* Return the rules that merge each of some texts with another, or with its identity if that is None. */
+static PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "two lists of one length are needed");
+    PyObject *ones = copy_of(args[0]), *others = copy_of(args[1]), *made = NULL;
+    Py_ssize_t size = ones ? PyTuple_GET_SIZE(ones) : 0;
+    if (ones && others && PyTuple_GET_SIZE(others) != size)
+        PyErr_SetString(PyExc_TypeError, "two lists of one length are needed");
+    else if (ones && others) made = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(int32_t));
+    for (Py_ssize_t i = 0; made && i < size; i++) {
+        PyObject *other = PyTuple_GET_ITEM(others, i);
+        Name url, same = {NULL, 0};
+        int given = text_of(PyTuple_GET_ITEM(ones, i), &url) && (other == Py_None || text_of(other, &same));
+        int32_t rules = given ? merging((Kernel *)self, url, same) : -1;
+        memcpy(PyBytes_AS_STRING(made) + i * (Py_ssize_t)sizeof rules, &rules, sizeof rules);
+    }
+    Py_XDECREF(ones);
+    Py_XDECREF(others);
+    return made;
+}
+
 /* Point to the names in a tuple of bytes. */
 static int name_all(Names *names, PyObject *tuple) {
     if (!PyTuple_CheckExact(tuple)) {
@@ -279,7 +384,7 @@ static int rules_of(PyObject *tuple) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
         size_t n = 0;
         PyObject *name = PyTuple_GET_ITEM(tuple, i);
-        while (n < COUNT && !(PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, RULES[n]))) n++;
+        while (n < COUNT && !(PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, names[n]))) n++;
         if (n == COUNT) {
             PyErr_Format(PyExc_ValueError, "no rule %R", name);
             return -1;
@@ -315,7 +420,8 @@ static int kernel_init(PyObject *self, PyObject *args, PyObject *named) {
     memcpy(k->unreserved, table + 1024, 256);
     memcpy(k->heuristics.path, table + 1280, 256);
     memcpy(k->heuristics.query, table + 1536, 256);
-    if ((k->heuristics.rules = rules_of(rules)) < 0) goto end;
+    if ((k->rules = rules_of(rules)) < 0) goto end;
+    k->rules |= LOSSLESS;
     k->lists = Py_NewRef(lists);
     Names *names[] = {&k->tracking, &k->leading, &k->heuristics.session, &k->heuristics.index_files};
     for (Py_ssize_t i = 0; i < 4; i++)
@@ -367,20 +473,14 @@ static PyType_Spec spec = {"canonry.canon.pipeline._kernel.Kernel", sizeof(Kerne
 
 static int module_exec(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);
-    PyObject *rules = PyTuple_New(COUNT), *steps = PyTuple_New(STEPS);
-    int result = type && rules && steps ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
+    PyObject *rules = PyTuple_New(COUNT);
+    int result = type && rules ? PyModule_AddObjectRef(module, "Kernel", type) : -1;
     for (int i = 0; !result && i < COUNT; i++) {
-        PyObject *name = PyUnicode_FromString(RULES[i]);
+        PyObject *name = PyUnicode_FromString(names[i]);
         result = name ? PyTuple_SetItem(rules, i, name) : -1;
     }
-    for (int i = 0; !result && i < STEPS; i++) {
-        PyObject *name = PyUnicode_FromString(i < COUNT ? RULES[i] : LOSSLESS[i - COUNT]);
-        result = name ? PyTuple_SetItem(steps, i, name) : -1;
-    }
     if (!result) result = PyModule_AddObjectRef(module, "RULES", rules);
-    if (!result) result = PyModule_AddObjectRef(module, "MERGING", steps);
     if (!result) result = PyModule_AddIntConstant(module, "VERSION", VERSION);
-    Py_XDECREF(steps);
     Py_XDECREF(rules);
     Py_XDECREF(type);
     return result;

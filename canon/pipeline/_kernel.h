@@ -1,9 +1,8 @@
 /* What the kernel's files share: its tables, and what each file offers to the others.
  *
- * _kernel.c    the Python type, and answers for one text, a list, a block of lines
+ * _kernel.c    the Python type, answers for one text, a list, a block of lines; which rules merge two
  * _identity.c  from a URL to its identity: syntax, and what is dropped in passing
  * _heuristics.c   rules of practice on what _identity.c wrote
- * _merging.c   which rules merge two spellings
  * _column.c    answers for an Arrow column
  * _blake2b.c   keys
  */
@@ -22,28 +21,49 @@ static inline Py_ssize_t room_for(Py_ssize_t n) { return 3 * n + SPARE; }
 /* Return how long a text may be so that ``room`` bytes are enough for it. */
 static inline Py_ssize_t fitting(Py_ssize_t room) { return (room - SPARE) / 3; }
 
-/* The rules that a kernel can have, in the order of the table; their names are RULES. */
+/* The rules that a kernel knows, in the order of the table (canon/rules/table.py); first those that
+ * always run. */
+#define RULES(ROW) \
+    ROW(ENCODE_DISALLOWED, "encode-disallowed") \
+    ROW(PERCENT_CASE, "percent-case") \
+    ROW(PERCENT_UNRESERVED, "percent-unreserved") \
+    ROW(SCHEME_CASE, "scheme-case") \
+    ROW(HOST_CASE, "host-case") \
+    ROW(DOT_SEGMENTS, "dot-segments") \
+    ROW(EMPTY_PORT, "empty-port") \
+    ROW(PORT_ZEROS, "port-zeros") \
+    ROW(DEFAULT_PORT, "default-port") \
+    ROW(EMPTY_PATH, "empty-path") \
+    ROW(USERINFO, "userinfo") \
+    ROW(SCHEME_FOLD, "scheme-fold") \
+    ROW(HOST_DOT, "host-dot") \
+    ROW(WWW, "www") \
+    ROW(DECODE_ESCAPES, "decode-escapes") \
+    ROW(LETTER_CASE, "letter-case") \
+    ROW(ALL_SLASHES, "all-slashes") \
+    ROW(ARCHIVE_SESSION, "archive-session") \
+    ROW(ARCHIVE_ORDER, "archive-order") \
+    ROW(TRACKING, "tracking") \
+    ROW(SESSION_ID, "session-id") \
+    ROW(SORTED_QUERY, "sorted-query") \
+    ROW(EMPTY_QUERY, "empty-query") \
+    ROW(DUPLICATE_SLASHES, "duplicate-slashes") \
+    ROW(INDEX_FILE, "index-file") \
+    ROW(TRAILING_SLASH, "trailing-slash") \
+    ROW(FRAGMENT, "fragment")
+
+#define PLACE(rule, name) rule##_PLACE,
+#define BIT(rule, name) rule = 1 << rule##_PLACE,
+enum { RULES(PLACE) COUNT };
 enum {
-    SCHEME_FOLD = 1 << 0,
-    HOST_DOT = 1 << 1,
-    USERINFO = 1 << 2,
-    WWW = 1 << 3,
-    DECODE_ESCAPES = 1 << 4,
-    LETTER_CASE = 1 << 5,
-    ALL_SLASHES = 1 << 6,
-    ARCHIVE_SESSION = 1 << 7,
-    ARCHIVE_ORDER = 1 << 8,
-    TRACKING = 1 << 9,
-    SESSION_ID = 1 << 10,
-    SORTED_QUERY = 1 << 11,
-    EMPTY_QUERY = 1 << 12,
-    DUPLICATE_SLASHES = 1 << 13,
-    INDEX_FILE = 1 << 14,
-    TRAILING_SLASH = 1 << 15,
-    FRAGMENT = 1 << 16,
-    COUNT = 17, /* of them */
+    RULES(BIT)
+    BY_PARSER = 1 << COUNT, /* no rule, but the URL Standard's parser acted */
+    LOSSLESS = USERINFO - 1,
+    /* What to request is a URL without these. */
+    ON_ESCAPES = ENCODE_DISALLOWED | PERCENT_CASE | PERCENT_UNRESERVED,
+    REQUEST = LOSSLESS & ~ON_ESCAPES,
     /* No heuristic acts for these: the kernel leaves such URLs to the pipeline, or did it already. */
-    IN_PASSING = HOST_DOT | USERINFO | TRACKING | EMPTY_QUERY | FRAGMENT,
+    IN_PASSING = LOSSLESS | HOST_DOT | USERINFO | TRACKING | EMPTY_QUERY | FRAGMENT,
     ON_PATHS = DECODE_ESCAPES | LETTER_CASE | ALL_SLASHES | ARCHIVE_SESSION | SESSION_ID |
                DUPLICATE_SLASHES | INDEX_FILE | TRAILING_SLASH,
     ON_QUERIES = DECODE_ESCAPES | LETTER_CASE | ARCHIVE_SESSION | ARCHIVE_ORDER | SESSION_ID | SORTED_QUERY,
@@ -60,7 +80,6 @@ typedef struct {
 } Names;
 
 typedef struct {
-    int rules;
     Names session, index_files;
     byte path[256], query[256]; /* the characters that RFC 3986 allows there */
 } Heuristics;
@@ -73,12 +92,13 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyTypeObject *canonical;         /* canonry.Canonical, a tuple of three */
+    int rules;                       /* those of an identity */
     PyObject *lists;                 /* a tuple of tuples of bytes; the arrays point into them */
     Names tracking, leading;
     uint64_t initials[256];          /* by first letter: a bit for each length of a tracking name */
     byte request_path[256], request_query[256], identity_path[256], identity_query[256];
     byte unreserved[256];
-    Runs run_path[2], run_query[2];  /* bytes to copy unchanged, [rules] */
+    Runs run_path[2], run_query[2];  /* bytes to copy unchanged: to request, and in identities */
     Runs run_host;                   /* bytes of a host in lower case */
     byte suspect[256];               /* 1: a tracking name may begin with this byte */
     int skips;                       /* 1: no heuristic, so a canonical URL is its identity */
@@ -86,12 +106,6 @@ typedef struct {
     Heuristics heuristics;
     uint64_t keyed[8];               /* BLAKE2b's state after the key's block */
 } Kernel;
-
-extern const char *const RULES[COUNT];
-
-/* The lossless rules that may act on the kernel's URLs are the bits after those of RULES. */
-enum { LOSSLESS_COUNT = 10, STEPS = COUNT + LOSSLESS_COUNT };
-extern const char *const LOSSLESS[LOSSLESS_COUNT];
 
 static inline int hex(byte c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -110,9 +124,11 @@ static inline Py_ssize_t put_escape(byte *out, Py_ssize_t at, byte c) {
 /* Prepare what write_url and is_canonical read, from the tables that the kernel was given. */
 void prepare(Kernel *k);
 
-/* Write the identity (or, without rules, what to request) of s; return its length or -1. White space
- * at the end of s is no part of the URL (URL Standard section 4.4). */
-Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out);
+/* Write what some rules make of s; return its length, or -1 if we cannot tell. These are the kernel's,
+ * for its identity; the first of them, for what they make of it by then; or REQUEST. ``acted`` gets
+ * the rules that changed something. White space at the end of s is no part of the URL (URL Standard
+ * section 4.4). */
+Py_ssize_t write_url(const Kernel *k, const byte *s, Py_ssize_t n, int rules, byte *out, int *acted);
 
 /* Return 1 if a text is its own identity, as nine of ten are; 0 if that is not known. */
 int is_canonical(const Kernel *k, const byte *s, Py_ssize_t n);
@@ -126,10 +142,7 @@ int is_tracking(const Kernel *k, const byte *field, Py_ssize_t length);
 
 /* Apply these rules to a URL that ends at ``end``; its path is from ``path`` to ``query``. Return
  * the new end, or -1. The origin is "http://" or "https://", a host, and perhaps a port. */
-Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end);
-
-/* Return the rules that merge each of some texts with another, for Python. */
-PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_t count);
+Py_ssize_t apply_heuristics(const Heuristics *g, int rules, byte *out, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end, int *acted);
 
 /* Return the identities of an Arrow column, and perhaps the keys, for Python. */
 PyObject *kernel_column(PyObject *self, PyObject *args);

@@ -4,7 +4,6 @@ from typing import Generic, TypeVar, overload
 from typing_extensions import Buffer
 
 RULES: tuple[str, ...]
-MERGING: tuple[str, ...]
 VERSION: int
 _S = TypeVar("_S")
 _U = TypeVar("_U")

@@ -8,8 +8,15 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 
 from canonry.canon.policies.policy import Policy
+from canonry.canon.rules.practice import without_tracking
 from canonry.canon.syntax.patterns import compile_pattern
-from canonry.canon.syntax.percent import SUB_DELIMS, UNRESERVED
+from canonry.canon.syntax.percent import (
+    SUB_DELIMS,
+    UNRESERVED,
+    decode_unreserved,
+    digits_of,
+    upper_hex,
+)
 
 # Hosts: names of two or more labels, without punycode, the last label all letters; or canonical
 # IPv4 addresses. Ports: a short pattern, which leaves out 80 and 443 for both schemes.
@@ -18,7 +25,7 @@ _OCTET = r"(?:0|1[0-9]{0,2}|2(?:[0-4][0-9]?|5[0-5]?|[6-9])?|[3-9][0-9]?)"
 _IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
 _PORT = r"(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4})(?=/))?"
 # An upper-case escape of any character that is not unreserved (RFC 3986 section 2.3).
-_ESCAPE = r"%(?!2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])[0-9A-F]{2}"
+_ESCAPE = rf"%(?!{digits_of(UNRESERVED)})[0-9A-F]{{2}}"
 # Path segments that do not start with a dot. Possessive quantifiers keep the time linear.
 _PCHARS = re.escape(UNRESERVED + SUB_DELIMS + ":@")
 _SEGMENT = rf"/(?!\.)[{_PCHARS}]*+(?:{_ESCAPE}[{_PCHARS}]*+)*+"
@@ -32,13 +39,6 @@ _NEARLY = compile_pattern(
     rf"(?:\?([&{_FIELD_CHARS}]*+(?:{_ANY_ESCAPE}[&{_FIELD_CHARS}]*+)*+))?(?:#.*)?",
     re.DOTALL,
 ).fullmatch
-_TRIPLET = re.compile(_ANY_ESCAPE)
-# RFC 3986 sections 6.2.2.1 and 6.2.2.2.
-_WRITTEN = {
-    escape.format(code): chr(code) if chr(code) in UNRESERVED else f"%{code:02X}"
-    for code in range(256)
-    for escape in ("%{:02X}", "%{:02x}")
-}
 
 # The practice rules that both patterns know.
 _PRACTICE = frozenset({"tracking", "empty-query", "fragment"})
@@ -64,7 +64,8 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
     if not is_covered(policy, _PRACTICE):
         return lambda _text: None
     is_canonical = _canonical_pattern(policy)
-    without_tracking = _without_tracking(policy)
+    drops_tracking = "tracking" in policy.practice
+    without = without_tracking(policy.lists)
     drops_fragment, drops_empty = (name in policy.practice for name in ("fragment", "empty-query"))
 
     def recognize(text: str) -> tuple[str, str] | None:
@@ -78,42 +79,17 @@ def recognizer(policy: Policy) -> Callable[[str], tuple[str, str] | None]:
         if len(url) < len(text) and not drops_fragment:
             return None
         if "%" in url:
-            path = _TRIPLET.sub(_written, path)
-            query = query and _TRIPLET.sub(_written, query)
+            path = decode_unreserved(upper_hex(path))
+            query = query and decode_unreserved(upper_hex(query))
             if "/." in path:  # perhaps dot segments
                 return None
-        query = query and without_tracking(query)
+        if query and drops_tracking:
+            query = without(query)
         if query is None or (query == "" and drops_empty):
             return url, path
         return url, f"{path}?{query}"
 
     return recognize
-
-
-def _without_tracking(policy: Policy) -> Callable[[str], str | None]:
-    """Return a function that removes tracking parameters; None means that no field is left."""
-    if "tracking" not in policy.practice:
-        return lambda query: query
-    names, prefixes = policy.tracking, policy.tracking_prefixes
-
-    def is_kept(field: str) -> bool:
-        name = field.partition("=")[0].lower()
-        return name not in names and not name.startswith(prefixes)
-
-    def apply(query: str) -> str | None:
-        fields = query.split("&")
-        kept = list(filter(is_kept, fields))
-        if len(kept) == len(fields):
-            return query
-        return "&".join(kept) if kept else None
-
-    return apply
-
-
-def _written(escape: re.Match[str]) -> str:
-    """Return an escape, decoded or in upper case."""
-    found = escape[0]
-    return _WRITTEN.get(found) or _WRITTEN[found.upper()]
 
 
 def _canonical_pattern(policy: Policy) -> Callable[[str], object]:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 
-from canonry.canon.rules import archives
+from canonry.canon.rules import archives, practice
 from canonry.canon.syntax.parts import Parts
 from canonry.canon.syntax.schemes import WEB
 
 KEY_BYTES = 16
 _ESCAPE = re.compile("%[0-9A-F]{2}")
-_WWW = re.compile(r"\Awww[0-9]*\.(?=.)")
+_WWW = re.compile(rf"\A{practice.WWW}(?=.)")
 
 
 @lru_cache(maxsize=64)

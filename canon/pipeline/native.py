@@ -9,14 +9,14 @@ from canonry.canon.references import whatwg
 from canonry.canon.syntax.percent import PATH, QUERY, UNRESERVED
 
 try:
-    from canonry.canon.pipeline._kernel import MERGING, RULES, VERSION, Kernel
+    from canonry.canon.pipeline._kernel import RULES, VERSION, Kernel
 except ImportError:  # Canonry was installed without a C compiler: everything works, but slower
-    VERSION, RULES, MERGING = 0, (), ()
+    VERSION, RULES = 0, ()
 
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
-_VERSION = 13
+_VERSION = 14
 # The table runs these before "tracking"; the kernel runs "tracking" first.
 _BEFORE_TRACKING = frozenset({"decode-escapes", "archive-session"})
 _LONGEST_NAME = 63
@@ -45,7 +45,7 @@ def kernel_in_words() -> str:
 
 def named(rules: int) -> frozenset[str]:
     """Return the names of rules that `Kernel.merging` returns as bits."""
-    return frozenset(name for bit, name in enumerate(MERGING) if rules >> bit & 1)
+    return frozenset(name for bit, name in enumerate(RULES) if rules >> bit & 1)
 
 
 def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":

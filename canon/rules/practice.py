@@ -18,9 +18,10 @@ _SESSION_SEGMENT = re.compile(
 )
 # "://" inside a path belongs to another URL, as in the paths of archives and proxies.
 _SLASHES = re.compile(r"(?<!:)//+")
+WWW = r"www[0-9]*\."
 # Not "www3288.com" or "www.com": what remains has to contain a dot. Nor "www.www2.com": what
 # remains must not begin with such a label again.
-_WWW = re.compile(r"www[0-9]*\.((?!www[0-9]*\.)[^.]+\..+)\Z")
+_WWW = re.compile(rf"{WWW}((?!{WWW})[^.]+\..+)\Z")
 _LETTERS = re.compile(r"%[0-9A-F]{2}|[A-Z]+")
 
 
@@ -41,24 +42,37 @@ def drop_empty_query(parts: Parts) -> Parts:
     return parts._replace(query=None) if parts.query == "" and parts.scheme in WEB else parts
 
 
-def _keep_fields(parts: Parts, kept: list[str]) -> Parts:
-    """Return the parts with these fields as the query; without a query if there are none."""
-    return parts._replace(query="&".join(kept) if kept else None)
+def without_tracking(lists: Parameters) -> Callable[[str], str | None]:
+    """Return a function that removes tracking parameters from a query that is not empty.
+
+    The function returns the same object if there are none, and None if no field is left.
+    """
+
+    def is_kept(field: str) -> bool:
+        name = field.partition("=")[0].lower()
+        return name not in lists.tracking and not name.startswith(lists.tracking_prefixes)
+
+    return lambda text: _kept(text, is_kept)
+
+
+def _kept(text: str, is_kept: Callable[[str], bool]) -> str | None:
+    """Return a query with some of its fields; None if that is none."""
+    given = query.fields(text)
+    kept = list(filter(is_kept, given))
+    if len(kept) == len(given):
+        return text
+    return "&".join(kept) if kept else None
 
 
 def drop_tracking(lists: Parameters) -> Callable[[Parts], Parts]:
     """Return the step that removes the parameters that say where a visitor came from."""
-
-    def is_tracking(name: str) -> bool:
-        folded = name.lower()
-        return folded in lists.tracking or folded.startswith(lists.tracking_prefixes)
+    without = without_tracking(lists)
 
     def apply(parts: Parts) -> Parts:
         if not parts.query or parts.scheme not in WEB:
             return parts
-        given = query.fields(parts.query)
-        kept = [field for field in given if not is_tracking(query.name(field))]
-        return parts if len(kept) == len(given) else _keep_fields(parts, kept)
+        text = without(parts.query)
+        return parts if text is parts.query else parts._replace(query=text)
 
     return apply
 
@@ -69,9 +83,9 @@ def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
     ``;jsessionid=`` in a path needs no list (Jakarta Servlet 6.0, section 7.1.3).
     """
 
-    def is_session(field: str) -> bool:
+    def is_kept(field: str) -> bool:
         name, _, value = field.partition("=")
-        return name.lower() in lists.session and _SESSION_VALUE.fullmatch(value) is not None
+        return name.lower() not in lists.session or _SESSION_VALUE.fullmatch(value) is None
 
     def apply(parts: Parts) -> Parts:
         path = parts.path
@@ -81,11 +95,8 @@ def drop_session(lists: Parameters) -> Callable[[Parts], Parts]:
             path = _SESSION_SEGMENT.sub("", path)
         if path != parts.path:
             parts = parts._replace(path=path)
-        if not parts.query:
-            return parts
-        given = query.fields(parts.query)
-        kept = [field for field in given if not is_session(field)]
-        return parts if len(kept) == len(given) else _keep_fields(parts, kept)
+        text = parts.query and _kept(parts.query, is_kept)
+        return parts if text is parts.query else parts._replace(query=text)
 
     return apply
 

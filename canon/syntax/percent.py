@@ -2,6 +2,8 @@
 
 import re
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 from canonry.canon.arguments import URL_WANTED, wrong_type
 from canonry.canon.errors import InvalidURL, Reason
@@ -19,12 +21,21 @@ REG_NAME = UNRESERVED + SUB_DELIMS  # section 3.2.2
 PATH = PCHAR + "/"  # section 3.3
 QUERY = PCHAR + "/?"  # section 3.4
 
+
+def digits_of(characters: str) -> str:
+    """Return a pattern of the digits, in upper case, of the escapes of ASCII characters."""
+    codes = sorted(f"{ord(c):02X}" for c in characters)
+    return "|".join(
+        f"{high}[{''.join(c[1] for c in low)}]" for high, low in groupby(codes, itemgetter(0))
+    )
+
+
 # The escapes that normalization changes: those with lower-case digits, and those of unreserved
 # characters.
 _LOWER_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
-_UNRESERVED_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in UNRESERVED), re.IGNORECASE)
+_UNRESERVED_ESCAPE = re.compile(f"%(?:{digits_of(UNRESERVED)})", re.IGNORECASE)
 # The fewer escapes that draft-fielding-uri-rfc2396bis-01 lets a normalizer decode (section 2.3).
-_LETTER_ESCAPE = re.compile("|".join(f"%{ord(c):02X}" for c in ALPHA + DIGIT + "_~"), re.IGNORECASE)
+_LETTER_ESCAPE = re.compile(f"%(?:{digits_of(ALPHA + DIGIT + '_~')})", re.IGNORECASE)
 _UNDECODABLE = re.compile(r"[\ud800-\udfff]")
 _BYTES = (bytes, bytearray)
 

@@ -102,7 +102,10 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("letter-case", host="h.example/a"), "in lower case"),
         (rule("scheme-upgrade", new="https"), "neither 'old' nor 'new'"),
         (rule("scheme-upgrade", below="docs"), "begins and ends with a slash"),
-        (rule("scheme-upgrade", beside=("a",)), "for the families parameter-irr"),
+        (
+            rule("scheme-upgrade", beside=("a",)),
+            "for the families parameter-mix, parameter-group, parameter-irr",
+        ),
         (rule("scheme-upgrade", but=("a.h.example",)), "for rules with 'subdomains'"),
         (rule("everything"), "no family 'everything'; allowed: scheme-upgrade, path-parameter"),
         (rule("host-alias", new="h.example"), "another host's name"),
@@ -123,7 +126,7 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("path-parameter", old="sid", new="id"), "and 'new' empty"),
         (
             rule("path-parameter", old="sid", beside=("a",)),
-            "for the families parameter-irr",
+            "for the families parameter-mix, parameter-group, parameter-irr",
         ),
         (rule("parameter-irrelevant"), "a parameter's name"),
         (rule("parameter-irrelevant", old="a=b"), "a parameter's name"),

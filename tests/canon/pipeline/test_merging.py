@@ -9,6 +9,7 @@ import canonry
 from canonry.canon.pipeline import is_compiled, kernels_rules, merging_rules, native
 from canonry.canon.pipeline.canonical import changed_part
 from canonry.canon.pipeline.merging import merged_by, traced_rules
+from canonry.canon.rules.table import STEPS
 from canonry.canon.syntax import to_text
 
 WEB = canonry.Canonicalizer("web")
@@ -159,4 +160,10 @@ def test_wrong_arguments_are_refused() -> None:
         with pytest.raises(TypeError, match="two lists of one length"):
             kernel.merging(*wrong)  # type: ignore[call-overload]
     assert kernel.merging([1, None], [2, None]) == b"\xff" * 8
-    assert {name for bit in range(31) for name in native.named(1 << bit)} == set(native.MERGING)
+    assert {name for bit in range(31) for name in native.named(1 << bit)} == set(native.RULES)
+
+
+@compiled
+def test_the_kernel_has_its_rules_in_the_order_of_the_table() -> None:
+    """What a rule changed is found by what those before it make of a URL."""
+    assert tuple(step.name for step in STEPS if step.name in native.RULES) == native.RULES

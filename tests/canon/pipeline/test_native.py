@@ -332,7 +332,7 @@ def test_what_is_canonical_is_seen_wherever_it_stands() -> None:
 
 
 def test_every_field_begins_with_nothing() -> None:
-    made = native.Kernel(Canonical, b"k", native._tables(), (), ((), (b"",), (), ()))  # noqa: SLF001 - what the kernel is made of
+    made = native.Kernel(Canonical, b"k", native._tables(), ("tracking",), ((), (b"",), (), ()))  # noqa: SLF001 - what the kernel is made of
     assert made.identity("http://a.example/b?c=1&d") == "http://a.example/b"
 
 
