@@ -350,8 +350,8 @@ class LearnedSite:
         answers = min(len(page.answers), len(other.answers))
         if answers:
             comparison = compare(page.answers, other.answers, self.text)
-            if comparison.verdict is PageVerdict.DIFFERENT and page.is_current != other.is_current:
-                # One may have changed since the other was asked.
+            if comparison.verdict is PageVerdict.DIFFERENT and not is_now:
+                # One may have changed, or moved, since the other was asked.
                 stale = not page.is_current
                 comparison = PageComparison(PageVerdict.UNKNOWN, stale, not stale)
             if pair not in self.past or comparison.verdict is not PageVerdict.UNKNOWN:

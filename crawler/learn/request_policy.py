@@ -111,21 +111,25 @@ class RequestPolicy:
             return
         wanted = PageVerdict.DIFFERENT if tally.different else PageVerdict.UNKNOWN
         pairs = [
-            pair
+            (pair, compared)
             for pair, compared in rule.open.items()
             if (compared.verdict is wanted or rule.state == "suspended")
             and all(identity in self._site.pages for identity in pair)
+            and any(self._to_ask(pair, compared))
             and (tally.same or self._is_promising(pair, compared))
         ]
-        pairs.sort(key=lambda pair: -sum(map(self._answers, pair)))
+        pairs.sort(key=lambda found: -sum(map(self._answers, found[0])))
         at_once = min(_AT_ONCE if tally.same else _FIRST_PAIRS, (most + 1) // 2)
-        for pair in pairs[:at_once]:
-            compared = rule.open[pair]
-            asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
-            for identity, is_asked in asked:
-                page = self._site.pages[identity]
-                if is_asked and not page.is_awaited and page.requested < MOST_ANSWERS:
-                    yield identity
+        for pair, compared in pairs[:at_once]:
+            yield from self._to_ask(pair, compared)
+
+    def _to_ask(self, pair: URLPair, compared: PageComparison) -> Iterator[str]:
+        """Yield those URLs of a pair whose next answers may decide it, and do not come anyway."""
+        for identity, is_asked in zip(pair, (compared.ask_first, compared.ask_second), strict=True):
+            page = self._site.pages[identity]
+            is_coming = page.is_awaited or self._site.pages.is_queued(identity)
+            if is_asked and not is_coming and page.requested < MOST_ANSWERS:
+                yield identity
 
     def _answers(self, identity: str) -> int:
         """Return how many answers of a URL are kept or on their way."""
