@@ -285,9 +285,10 @@ class LearnedSite:
             after = act(rewrite, page.parts)
             if after is page.parts:
                 continue
-            if (moved := str(after)) in self.pages:
+            moved, known = str(after), self.pages.get(str(after))
+            if known is not None:
                 yield moved, rewrite
-            if not self.pages.has_answered(moved) and len(self._ahead) < _MOST_LED:
+            if not (known and known.has_answered) and len(self._ahead) < _MOST_LED:
                 self._ahead.setdefault(moved, []).append((identity, rewrite))
 
     def _note_queued(self, page: SitePage, other: str) -> None:

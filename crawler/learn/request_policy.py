@@ -109,16 +109,19 @@ class RequestPolicy:
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":
             return
+        pages = self._site.pages
         wanted = PageVerdict.DIFFERENT if tally.different else PageVerdict.UNKNOWN
         pairs = [
             (pair, compared)
             for pair, compared in rule.open.items()
             if (compared.verdict is wanted or rule.state == "suspended")
-            and all(identity in self._site.pages for identity in pair)
+            and all(identity in pages for identity in pair)
             and any(self._to_ask(pair, compared))
             and (tally.same or self._is_promising(pair, compared))
         ]
-        pairs.sort(key=lambda found: -sum(map(self._answers, found[0])))
+        pairs.sort(
+            key=lambda found: -sum(len(pages[u].answers) + pages[u].is_awaited for u in found[0])
+        )
         at_once = min(_AT_ONCE if tally.same else _FIRST_PAIRS, (most + 1) // 2)
         for pair, compared in pairs[:at_once]:
             yield from self._to_ask(pair, compared)
@@ -130,11 +133,6 @@ class RequestPolicy:
             is_coming = page.is_awaited or self._site.pages.is_queued(identity)
             if is_asked and not is_coming and page.requested < MOST_ANSWERS:
                 yield identity
-
-    def _answers(self, identity: str) -> int:
-        """Return how many answers of a URL are kept or on their way."""
-        page = self._site.pages[identity]
-        return len(page.answers) + page.is_awaited
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:
         """Return True if a pair may be the same, and both of its URLs have kept answers."""
