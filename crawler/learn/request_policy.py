@@ -124,14 +124,14 @@ class RequestPolicy:
         )
         at_once = min(_AT_ONCE if tally.same else _FIRST_PAIRS, (most + 1) // 2)
         for pair, compared in pairs[:at_once]:
-            yield from self._to_ask(pair, compared)
+            for identity in self._to_ask(pair, compared):
+                if not pages[identity].is_awaited and pages[identity].requested < MOST_ANSWERS:
+                    yield identity
 
     def _to_ask(self, pair: URLPair, compared: PageComparison) -> Iterator[str]:
-        """Yield those URLs of a pair whose next answers may decide it, and do not come anyway."""
+        """Yield those URLs of a pair whose next answers may decide it, if no crawl asks anyway."""
         for identity, is_asked in zip(pair, (compared.ask_first, compared.ask_second), strict=True):
-            page = self._site.pages[identity]
-            is_coming = page.is_awaited or self._site.pages.is_queued(identity)
-            if is_asked and not is_coming and page.requested < MOST_ANSWERS:
+            if is_asked and not self._site.pages.is_queued(identity):
                 yield identity
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:
