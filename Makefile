@@ -127,12 +127,13 @@ test-sanitized: $(READY)
 	$(BIN)/python tests/sanitized.py
 	$(BIN)/python tests/sanitized.py --threads
 
-# A dozen seeds; SEEDS="0 1000" and NIGHTS=365 for more.
+# A dozen seeds; SEEDS="0 1000" and NIGHTS=365 for more, and DATABASE=postgresql for the other one.
 SEEDS := 0 12
 NIGHTS := 3
+DATABASE := sqlite
 
 simulate: $(READY)
-	$(BIN)/python tests/simulation --seeds $(SEEDS) --nights $(NIGHTS)
+	$(BIN)/python tests/simulation --seeds $(SEEDS) --nights $(NIGHTS) --database $(DATABASE)
 
 # Not part of the tests: it downloads packages of Debian, and takes minutes.
 trial-learning: $(READY)

@@ -285,9 +285,10 @@ class LearnedSite:
             after = act(rewrite, page.parts)
             if after is page.parts:
                 continue
-            if (moved := str(after)) in self.pages:
+            moved, known = str(after), self.pages.get(str(after))
+            if known is not None:
                 yield moved, rewrite
-            if not self.pages.has_answered(moved) and len(self._ahead) < _MOST_LED:
+            if not (known and known.has_answered) and len(self._ahead) < _MOST_LED:
                 self._ahead.setdefault(moved, []).append((identity, rewrite))
 
     def _note_queued(self, page: SitePage, other: str) -> None:
@@ -350,8 +351,8 @@ class LearnedSite:
         answers = min(len(page.answers), len(other.answers))
         if answers:
             comparison = compare(page.answers, other.answers, self.text)
-            if comparison.verdict is PageVerdict.DIFFERENT and page.is_current != other.is_current:
-                # One may have changed since the other was asked.
+            if comparison.verdict is PageVerdict.DIFFERENT and not is_now:
+                # One may have changed, or moved, since the other was asked.
                 stale = not page.is_current
                 comparison = PageComparison(PageVerdict.UNKNOWN, stale, not stale)
             if pair not in self.past or comparison.verdict is not PageVerdict.UNKNOWN:

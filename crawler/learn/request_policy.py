@@ -109,28 +109,30 @@ class RequestPolicy:
         against = self._site.rules.get(opposite(rule.rewrite), rule)
         if against is not rule and against.state == "active":
             return
+        pages = self._site.pages
         wanted = PageVerdict.DIFFERENT if tally.different else PageVerdict.UNKNOWN
         pairs = [
-            pair
+            (pair, compared)
             for pair, compared in rule.open.items()
             if (compared.verdict is wanted or rule.state == "suspended")
-            and all(identity in self._site.pages for identity in pair)
+            and all(identity in pages for identity in pair)
+            and any(self._to_ask(pair, compared))
             and (tally.same or self._is_promising(pair, compared))
         ]
-        pairs.sort(key=lambda pair: -sum(map(self._answers, pair)))
+        pairs.sort(
+            key=lambda found: -sum(len(pages[u].answers) + pages[u].is_awaited for u in found[0])
+        )
         at_once = min(_AT_ONCE if tally.same else _FIRST_PAIRS, (most + 1) // 2)
-        for pair in pairs[:at_once]:
-            compared = rule.open[pair]
-            asked = zip(pair, (compared.ask_first, compared.ask_second), strict=True)
-            for identity, is_asked in asked:
-                page = self._site.pages[identity]
-                if is_asked and not page.is_awaited and page.requested < MOST_ANSWERS:
+        for pair, compared in pairs[:at_once]:
+            for identity in self._to_ask(pair, compared):
+                if not pages[identity].is_awaited and pages[identity].requested < MOST_ANSWERS:
                     yield identity
 
-    def _answers(self, identity: str) -> int:
-        """Return how many answers of a URL are kept or on their way."""
-        page = self._site.pages[identity]
-        return len(page.answers) + page.is_awaited
+    def _to_ask(self, pair: URLPair, compared: PageComparison) -> Iterator[str]:
+        """Yield those URLs of a pair whose next answers may decide it, if no crawl asks anyway."""
+        for identity, is_asked in zip(pair, (compared.ask_first, compared.ask_second), strict=True):
+            if is_asked and not self._site.pages.is_queued(identity):
+                yield identity
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:
         """Return True if a pair may be the same, and both of its URLs have kept answers."""

@@ -88,11 +88,6 @@ class SitePages:
         """Return the URLs that are known."""
         return self._pages.values()
 
-    def has_answered(self, identity: str) -> bool:
-        """Return True if a URL is known to have answered."""
-        page = self._pages.get(identity)
-        return page is not None and page.has_answered
-
     def found(self, identity: str, url_id: int) -> None:
         """Note a new URL that waits in the queue."""
         if identity not in self._pages and len(self._pages) < _MOST:

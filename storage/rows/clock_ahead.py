@@ -8,6 +8,7 @@ from sqlalchemy import (
     Connection,
     Table,
     and_,
+    case,
     exists,
     func,
     not_,
@@ -86,22 +87,30 @@ def _latest_event(connection: Connection, lease: float) -> float:
 
 
 def _set_back(connection: Connection, now: float, ahead: float) -> None:
-    """Shorten all waits, and set future events to now."""
+    """Shorten all waits, and move future events to the past; they keep their order.
+
+    So a page that was fetched by the wrong clock was fetched before its run had ended.
+    """
+
+    def past(column: Column[float]) -> ColumnElement[float]:
+        return case((column < now + ahead, column - ahead), else_=now)
+
     settled = and_(url_rows.c.state != State.QUEUED, url_rows.c.due > now)
-    connection.execute(update(url_rows).where(settled).values(due=now))
+    connection.execute(update(url_rows).where(settled).values(due=past(url_rows.c.due)))
     for table, column in _WAITS:
         sooner = {column.name: column - ahead}
         connection.execute(update(table).where(column > now).values(sooner))
     for table, column in _PAST:
-        connection.execute(update(table).where(column > now).values({column.name: now}))
+        connection.execute(update(table).where(column > now).values({column.name: past(column)}))
 
 
 def _limit(connection: Connection, now: float, waits: Waits) -> None:
     """Reset all waits that are longer than a crawl makes them."""
+    rested = now + func.coalesce(hosts.c.delay, waits.delay)
     connection.execute(
-        update(hosts)  # the limit of `leases.lease`
+        update(hosts)  # the limit of `leases.lease`; a request may just have been sent
         .where(hosts.c.holder.is_not(None), hosts.c.held_until > now + 2 * waits.lease)
-        .values(holder=None, held_until=0.0)
+        .values(holder=None, held_until=0.0, ready_at=rested)
     )
     from_future = robots.c.expires_at > now + waits.robots
     connection.execute(update(robots).where(from_future).values(expires_at=0.0))
@@ -116,7 +125,7 @@ def _limit(connection: Connection, now: float, waits: Waits) -> None:
     connection.execute(
         update(hosts)
         .where(_beyond(hosts.c.ready_at, now, waits.pause, waits_as_asked, waits.asked))
-        .values(ready_at=now + func.coalesce(hosts.c.delay, waits.delay))
+        .values(ready_at=rested)
     )
 
 

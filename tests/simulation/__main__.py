@@ -6,8 +6,10 @@ import multiprocessing
 import os
 import sys
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 if os.environ.get("PYTHONHASHSEED") != "0":  # one seed gives one history
@@ -17,6 +19,7 @@ if os.environ.get("PYTHONHASHSEED") != "0":  # one seed gives one history
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from simulation.history import play
+from support import databases
 
 
 def main() -> int:
@@ -27,13 +30,18 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=40)
     parser.add_argument("--sites", type=int, default=2)
     parser.add_argument("--verbose", action="store_true", help="a line for each night")
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     given = parser.parse_args()
     began, failed = time.perf_counter(), 0
     plan = Plan(given.nights, given.pages, given.sites, given.verbose)
     seeds = range(*given.seeds)
-    # What was killed is never let go, so a process plays a few seeds.
-    with multiprocessing.Pool(given.processes, maxtasksperchild=8) as pool:
+    with ExitStack() as stack:
+        if given.database == "postgresql":
+            folder = Path(stack.enter_context(TemporaryDirectory(dir=databases.quick_folder())))
+            os.environ[databases.SERVER] = stack.enter_context(databases.server(folder))
+        # What was killed is never let go, so a process plays a few seeds.
+        pool = stack.enter_context(multiprocessing.Pool(given.processes, maxtasksperchild=8))
         for seed, faults, seconds, told in pool.imap_unordered(partial(_play, plan), seeds):
             failed += bool(faults)
             print(*told, sep="\n", end="\n" if told else "")
@@ -42,7 +50,8 @@ def main() -> int:
                 print(f"  {fault}")
             if faults:
                 print(f"  python tests/simulation --seeds {seed} {seed + 1} --nights {plan.nights} "
-                      f"--pages {plan.pages} --sites {plan.sites} --verbose")  # fmt: skip
+                      f"--pages {plan.pages} --sites {plan.sites} --verbose "
+                      f"--database {given.database}")  # fmt: skip
     print(f"{failed} of {len(seeds)} seeds failed, {time.perf_counter() - began:.0f} s")
     return int(failed > 0)
 

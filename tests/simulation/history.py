@@ -9,6 +9,7 @@ from typing import Any
 from simulation.auditor import Auditor, Fault
 from simulation.nights import Faults, Index, live
 from simulation.world import ACCIDENTS, Parameter, Site, Span
+from support.databases import dropping, url_of
 
 _EVER = 10_000
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
@@ -89,7 +90,8 @@ def play(
 ) -> list[Fault]:
     """Play a history, and return all that was wrong."""
     made = [site_of(f"{seed}/{number}", nights, pages) for number in range(sites)]
-    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
+    place = _MEMORY if _MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=place) as folder, dropping():
         return follow(made, nights, seed, Path(folder), lambda n: faults_of(seed, n), tell)
 
 
@@ -103,7 +105,7 @@ def follow(
     settings: dict[str, Any] | None = None,
 ) -> list[Fault]:
     """Crawl some sites for some nights, and return what was wrong."""
-    store = f"sqlite:///{folder}/store.db"
+    store = url_of(folder)
     index, auditor, found = Index(store, folder), Auditor(sites), []
     if tell:
         for site in sites:

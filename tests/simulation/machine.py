@@ -12,6 +12,7 @@ import errno
 import heapq
 import random
 import socket
+import sqlite3
 import sys
 import threading
 import time
@@ -51,7 +52,7 @@ class Machine(asyncio.SelectorEventLoop):
         answer: gives a server's answer to a request to a URL's scheme and host.
         is_up: says whether a host accepts connections.
         cut_share: of connections, which are cut somewhere in the first bytes of an answer.
-        room: pages that each connection may add to its database's file; 0: all that it wants.
+        room: pages that each connection may add to a file of SQLite; 0: all that it wants.
         began: seconds since 1970 when the machine's time was 0.
     """
 
@@ -242,7 +243,7 @@ class Machine(asyncio.SelectorEventLoop):
     def _connected(self, connection: Any, record: Any) -> None:  # noqa: ANN401 - DBAPI has no type
         number = record.info["process"] = _process.get()
         self._databases.setdefault(number, []).append(connection)
-        if self.room:
+        if self.room and isinstance(connection, sqlite3.Connection):
             [(pages,)] = connection.execute("PRAGMA page_count")
             connection.execute(f"PRAGMA max_page_count = {pages + self.room}")
 

@@ -82,6 +82,12 @@ def test_a_wall_of_two_nights_that_two_workers_meet_hides_nothing(tmp_path: Path
     _requests(site, 4, tmp_path, faults=Faults(kills=1, workers=2))
 
 
+def test_a_clock_that_was_ahead_before_all_is_gone_loses_nothing(tmp_path: Path) -> None:
+    site = quiet_site(_PAGES, accidents=[("gone", Span(2, 2))])
+    jumps = {1: Faults(jump=90_000)}
+    assert follow([site], 3, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
+
+
 def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
     _requests(quiet_site(_PAGES, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
 
@@ -134,6 +140,15 @@ def test_pages_that_become_one_and_one_that_becomes_two(tmp_path: Path, nights: 
 
 def test_a_mirror_that_parts_is_believed_the_same_night(tmp_path: Path) -> None:
     _requests(quiet_site(_PAGES, mirror=Span(0, 2)), 4, tmp_path)
+
+
+def test_sessions_are_no_pages_where_text_changes_by_itself_and_a_mirror_repeats_it(
+    tmp_path: Path,
+) -> None:
+    sid = Parameter("sid", (), ALWAYS, NEVER)
+    site = quiet_site(_PAGES, parameters=[sid], tokens=True, mirror=Span(0, 10_000))
+    found = _requests(site, 4, tmp_path)
+    assert found[-1] <= 4 * _PAGES
 
 
 def test_names_that_redirect_for_good_are_asked_ever_more_rarely(tmp_path: Path) -> None:

@@ -82,8 +82,10 @@ class SiteText:
 
     def add_repeat(self, first: Sequence[TextBlock], second: Sequence[TextBlock]) -> None:
         """Note which blocks of a page stayed, changed or moved when it was requested again."""
-        self.repeats += 1
         before, after = frozenset(first), frozenset(second)
+        if before.isdisjoint(after):  # another page in its place, as a wall
+            return
+        self.repeats += 1
         went = before ^ after
         stayed = before & after
         moved = zip(

@@ -12,7 +12,7 @@ from canonry.canon.learned import Rewrite
 from canonry.crawler.documents.page_scan import blocks_of
 from canonry.crawler.learn import site_pages
 from canonry.crawler.learn.decision import decide
-from canonry.crawler.learn.evidence import ClassTally, JudgedPair, pair_of
+from canonry.crawler.learn.evidence import ClassTally, JudgedPair, RuleEvidence, pair_of
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.request_policy import RequestPolicy
 from canonry.crawler.learn.standing import standing_of
@@ -339,6 +339,37 @@ def test_requests_for_learning_alone_have_a_budget() -> None:
     host = Host(never_the_same)
     host.visit(PATHS)
     assert host.site.extra <= 40 + 0.06 * host.site.answers
+
+
+def test_what_waits_in_the_queue_is_not_asked_by_learning() -> None:
+    """A recrawl asks it anyway."""
+    site = LearnedSite()
+    for url_id, path in enumerate(PATHS[:12]):
+        name, seen = bare(path), f"seen by {url_id}"
+        html = f"<h1>{name}</h1><p>About {name}.</p><p>{seen}</p>".encode()
+        found = PageAnswer(seen.ljust(16).encode(), blocks_of(html, "text/html"))
+        site.page(H + path, url_id, found, None)
+    asked = set(RequestPolicy(site).questions())
+    assert asked
+    for identity in asked:
+        site.pages[identity].is_awaited = False
+        site.pages.waits(identity)
+    others = set(RequestPolicy(site).questions())
+    assert others, "their turn goes to other pages"
+    assert asked.isdisjoint(others)
+
+
+def test_answers_of_two_earlier_nights_differ_by_time_perhaps() -> None:
+    site, one, other = LearnedSite(), f"{H}/p", f"{H}/p?ref=1"
+    site.pages.add_answer(one, site.pages.answered(one, 1), answer("Spring"))
+    site.pages.add_answer(other, site.pages.answered(other, 2), answer("Summer, and all else"))
+    for identity in (one, other):
+        site.pages[identity].is_page = True
+    pair = pair_of(one, other)
+    evidence = RuleEvidence(REF, pairs={pair: JudgedPair(one, PageVerdict.UNKNOWN, answers=1)})
+    site.restore([evidence])
+    assert site.rules[REF].pairs[pair].verdict is PageVerdict.UNKNOWN
+    assert site.rules[REF].open[pair].ask_first
 
 
 @pytest.mark.parametrize("page_of", [bare, str, lambda path: path.removesuffix("?ref=1")])

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import select, update
 from support.stores import admit, open_store, visited
 
-from canonry.storage import State
+from canonry.storage import Page, State
 from canonry.storage.rows.clock_ahead import Waits, correct
-from canonry.storage.sql.schema import hosts, robots, urls
+from canonry.storage.sql.schema import hosts, jobs, pages, robots, urls
 
 pytestmark = pytest.mark.every_database
 NOW = 1_000_000.0
@@ -46,3 +46,30 @@ def test_no_wait_is_longer_than_a_crawl_makes_it(tmp_path: Path, ahead: float) -
     assert ready[0] == (NOW + 1 if left + 190 > 200 else NOW + 190)
     assert ready[1:] == [NOW + 5_000 + left, NOW + 1, NOW + (1 if left + 150 > 200 else 150)]
     assert cached == ((NOW + DAY if ahead == 0 else 0.0), NOW + left)
+
+
+def test_a_host_that_was_leased_by_the_wrong_clock_rests(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    admit(store, ["http://plain.example/"], now=NOW)
+    with store.transaction() as connection:
+        leased = {"holder": "gone", "held_until": NOW + 7_260.0, "ready_at": NOW + 7_200.0}
+        connection.execute(update(hosts).values(leased))
+        correct(connection, NOW, WAITS)
+        [(holder, ready)] = connection.execute(select(hosts.c.holder, hosts.c.ready_at))
+    store.close()
+    assert (holder, ready) == (None, NOW + 1.0)
+
+
+def test_what_was_fetched_by_the_wrong_clock_was_before_its_run_ended(tmp_path: Path) -> None:
+    then = NOW + 7_200.0
+    store = open_store(tmp_path)
+    [page] = admit(store, ["http://plain.example/"], now=NOW - 100.0)
+    found = Page(200, 0.1, "text/html", 9, b"digest", None, None, 0)
+    store.record([visited(page.url_id, State.FETCHED, page=found)], then - 10.0)
+    with store.transaction() as connection:
+        job = {"command": "crawl", "settings": "{}", "state": "finished"}
+        connection.execute(jobs.insert().values(**job, started_at=NOW - 100.0, ended_at=then))
+        correct(connection, NOW, WAITS)
+        fetched, ended = map(connection.scalar, map(select, (pages.c.fetched_at, jobs.c.ended_at)))
+    store.close()
+    assert (fetched, ended) == (NOW - 10.0, NOW)

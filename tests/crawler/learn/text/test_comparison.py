@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from canonry.crawler.documents.page_scan import blocks_of
+from canonry.crawler.documents.text_blocks import decoded
 from canonry.crawler.learn.text.comparison import PageAnswer, PageComparison, PageVerdict, compare
 from canonry.crawler.learn.text.site_text import SiteText
 
@@ -92,6 +93,14 @@ def test_a_place_that_never_stays_is_ignored_without_asking() -> None:
     clock = [[f"<p>{page}</p><i>{n}</i>" for n in range(2)] for page in "xyz"]
     assert verdict(["<p>a</p><i>7</i>"], ["<p>a</p><i>8</i>"], site(*clock)).verdict is SAME
     assert verdict(["<p>a</p><b>7</b>"], ["<p>a</p><b>8</b>"], site(*clock)).verdict is UNKNOWN
+
+
+def test_a_wall_in_place_of_a_page_says_nothing_of_its_places() -> None:
+    page, other = "<h1>a</h1><p>b</p><p>c</p>", "<h1>a</h1><p>d</p><p>e</p>"
+    wall = blocks_of(b"<h1>Your privacy</h1><p>We need your consent</p>", "text/html")
+    text = site()
+    text.add_repeat(answer(page).blocks, decoded(wall or b""))
+    assert verdict([page] * 4, [other] * 4, text).verdict is DIFFERENT
 
 
 def test_what_comes_and_goes_all_over_a_site_is_ignored() -> None:
