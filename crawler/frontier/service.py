@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ _MOST_QUEUES = 10_000  # of one call
 _MOST_OF_QUEUE = 10_000  # URLs of one call
 _PAGE = 100  # results, if the client does not say how many
 _URLS_WAITING, _BATCHES_WAITING = 10_000, 100  # messages of a stream that are not acknowledged
+_TOGETHER = 1_000  # URLs of a stream that are certain to be in one transaction
 _MOST_METADATA = 64 << 10  # bytes that are kept with a URL
 _SHOWN = 200  # characters of a URL in the log
 _LISTED_AT_ONCE = 1_000
@@ -136,17 +137,20 @@ class Service:
         for message in some:
             for one in message.items:
                 by_crawl.setdefault(one.crawl, []).append(one.item)
-        answers = {
-            name: (await self._crawls.of(name)).put(items) for name, items in by_crawl.items()
-        }
-        statuses: dict[str, Iterator[int]] = {}
-        for name, answered in answers.items():
+        answers = []
+        for name, items in by_crawl.items():
+            crawl = await self._crawls.of(name)
+            for start in range(0, len(items), _TOGETHER):
+                group = items[start : start + _TOGETHER]
+                answers.append((name, len(group), crawl.put(group)))
+        statuses: dict[str, list[int]] = {name: [] for name in by_crawl}
+        for name, number, answered in answers:
             try:
-                found = [OK if answer else SKIPPED for answer in await answered]
+                statuses[name] += [OK if answer else SKIPPED for answer in await answered]
             except NotWrittenError:
-                found = [FAIL] * len(by_crawl[name])
-            statuses[name] = iter(found)
-        return [[next(statuses[one.crawl]) for one in message.items] for message in some]
+                statuses[name] += [FAIL] * number
+        left = {name: iter(found) for name, found in statuses.items()}
+        return [[next(left[one.crawl]) for one in message.items] for message in some]
 
     def _item(self, message: Message) -> _Put:
         """Return a URL as it was put; the message is used up."""
