@@ -34,7 +34,7 @@ def test_the_defaults_are_those_of_the_settings() -> None:
     told = shown("crawl", "--help")
     assert "Time between two requests to one host. [default: 1]" in told
     assert "Follow up to N links from a seed. [default: no limit]" in told
-    assert "Leave links alone that are marked nofollow. [default: yes]" in told
+    assert "Allow non-public IP addresses. [default: no]" in told
     assert "[default: host] [default" not in told
 
 
