@@ -44,8 +44,8 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     pages a crawl missed, and how many it fetched more than once.
     """
     named = policies or ("web", "search")
-    say = render.notify if LOUDNESS.verbose else _nothing
-    results = run(named, say, keep)
+    told = {"notify": render.notify} if LOUDNESS.verbose else {}  # else the results say it
+    results = run(named, keep=keep, **told)
     if as_json:
         print_json(DemosJSON(crawls=[DemoJSON(**result._asdict()) for result in results]))
     else:
@@ -56,10 +56,6 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
         render.notify(f"To look at it in a browser: {before}{name} serve --store {where}")
         render.notify(f"To see the rules that it learned: {name} rules list --store {where}")
     return 0 if all(result.is_right for result in results) else FAILED
-
-
-def _nothing(_message: str) -> None:
-    """Say nothing of what a crawl learns: the results do."""
 
 
 def _name_of_command() -> str:
