@@ -128,6 +128,7 @@ class CrawlFrontier:
         """
         with self._store.transaction() as connection:
             queues.put_limit(connection, _known_queue(connection, queue), most)
+            scheduling.wake(connection, [queue])
 
     def figures(self, queue: str, now: float) -> QueueFigures:
         """Return the numbers of a queue, or of all for ""; a queue that is not there has none."""

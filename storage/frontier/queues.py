@@ -105,9 +105,6 @@ def _reopen(connection: Connection, host_id: int, default: float) -> None:
 def put_limit(connection: Connection, host_id: int, most: int) -> None:
     """Write how many URLs of a queue may be completed; 0 is no limit."""
     put_queue(connection, host_id, most=most or None)
-    connection.execute(
-        update(hosts).where(hosts.c.id == host_id).values(held_until=hosts.c.ready_at)
-    )
 
 
 def names(
