@@ -1,6 +1,6 @@
 """Held and failed URLs for people: how many for each reason, and what would release them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from sqlalchemy import Connection
@@ -89,25 +89,27 @@ def needs_person(refusal: Refusal) -> bool:
     return refusal.state == "failed" or refusal.reason.partition(":")[0] in _LOOKED_AT
 
 
-def refusals_of(
-    connection: Connection, wanted: Callable[[Refusal], bool] = lambda _refusal: True
-) -> list[RefusalAnswer]:
-    """Return for what reasons URLs are held or have failed, the most frequent first.
+def refusals_of(connection: Connection) -> list[RefusalAnswer]:
+    """Return for what reasons URLs are held or have failed, the most frequent first."""
+    return answers(connection, releases.refusals(connection))
+
+
+def answers(connection: Connection, found: Iterable[tuple[Refusal, int]]) -> list[RefusalAnswer]:
+    """Return reasons in words.
 
     Args:
         connection: to a store.
-        wanted: True for the reasons that are returned.
+        found: reasons, each with the number of its URLs.
     """
     crawl = last_crawl(connection)
     excluded = steered_patterns.holding(connection)
-    answers = []
-    found = [one for one in releases.refusals(connection) if wanted(one[0])]
+    told = []
     for place, (refusal, number) in enumerate(found):
         rows: Sequence[RefusedURL] = ()
         if place < _WITH_EXAMPLES:
             rows, _more = releases.urls_of(connection, refusal, most=_EXAMPLES)
-        answers.append(_answer(refusal, number, rows, crawl, excluded))
-    return answers
+        told.append(_answer(refusal, number, rows, crawl, excluded))
+    return told
 
 
 def urls_of(connection: Connection, refusal: Refusal) -> RefusalPage:

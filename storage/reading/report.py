@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import asdict
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
 from canonry.canon import redact, redaction
@@ -69,7 +70,7 @@ def status(connection: Connection) -> dict[str, Any]:
         "keys": sum(states.values()),  # each URL has one
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
-        "little_new": [one._asdict() for one in little_new.read(connection)],
+        "little_new": [asdict(one) for one in little_new.read(connection)],
         "use_reserved": {use: n for use, _, n in counts.read(connection, counts.RESERVED)},
         "held": reasons["held"],
         "failed": reasons["failed"],

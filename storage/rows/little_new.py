@@ -1,7 +1,7 @@
 """Hosts whose pages bring little new text, as crawls have found them."""
 
-from typing import NamedTuple
-
+import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import Connection, delete, func, select
 
 from canonry.storage.sql import bulk
@@ -10,7 +10,7 @@ from canonry.storage.sql.tables.figure_tables import little_new
 _MOST = 1_000  # hosts; of further ones nothing is kept
 
 
-class LittleNew(NamedTuple):
+class LittleNew(msgspec.Struct, frozen=True):
     """A host whose pages bring little new text; shares are from 0 to 1."""
 
     host: str
@@ -24,7 +24,7 @@ def put(connection: Connection, found: LittleNew, now: float) -> None:
     """Keep what was found of a host; ``now`` is seconds since 1970."""
     number = connection.scalar(select(func.count()).select_from(little_new)) or 0
     if number < _MOST:
-        bulk.put(connection, little_new, [{**found._asdict(), "at": now}])
+        bulk.put(connection, little_new, [{**asdict(found), "at": now}])
 
 
 def remove(connection: Connection, host: str) -> None:
@@ -34,6 +34,6 @@ def remove(connection: Connection, host: str) -> None:
 
 def read(connection: Connection, most: int = 20) -> list[LittleNew]:
     """Return the hosts that were found last."""
-    columns = [little_new.c[name] for name in LittleNew._fields]
+    columns = [little_new.c[name] for name in LittleNew.__struct_fields__]
     latest = select(*columns).order_by(little_new.c.at.desc(), little_new.c.host).limit(most)
-    return [LittleNew._make(row) for row in connection.execute(latest)]
+    return [LittleNew(*row) for row in connection.execute(latest)]

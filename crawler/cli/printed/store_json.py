@@ -7,6 +7,7 @@ import msgspec
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler.observe.progress import Progress
+from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.timestamps import Moment
 
 
@@ -68,16 +69,6 @@ class AliasesJSON(msgspec.Struct, frozen=True, kw_only=True):
     aliases: int
 
 
-class LittleNewJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A host whose pages bring little new text; shares are from 0 to 1."""
-
-    host: str
-    share: float  # of the text of its latest pages that was new
-    pattern: str  # of most of its latest pages that bring little; "": none stands out
-    pages: int  # of the latest 200 that were looked at, with this pattern
-    pattern_share: float  # of their text that was new
-
-
 class RecrawlJSON(msgspec.Struct, frozen=True, kw_only=True):
     """What the last recrawl has found, in pages unless it says otherwise."""
 
@@ -103,7 +94,7 @@ class StatusJSON(msgspec.Struct, kw_only=True):
     keys: int
     pages_by_status: dict[int, int]  # by HTTP status
     repeated_bodies: int  # pages with the body of another one
-    little_new: list[LittleNewJSON]
+    little_new: list[LittleNew]
     use_reserved: dict[str, int]  # pages, by the use that their sites reserve
     held: dict[str, int]  # by reason
     failed: dict[str, int]  # by reason

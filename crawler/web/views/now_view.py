@@ -66,7 +66,7 @@ def view(connection: Connection, asked: Asked) -> Now:
         state=state,
         says=_sentence(state, now, left),
         share=round(1 - now.queued / now.known, 4) if now.known else None,
-        to_do=todo_view.view(connection, asked).total,
+        to_do=todo_view.number(connection),
         started_at=None if job is None else iso(job["started_at"]),
         pages_per_second=None if speed is None else round(speed.pages, 2),
         probes=progress.probes if progress else None,

@@ -7,8 +7,10 @@ from canonry.crawler.inquiry import refusal_listing
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer
 from canonry.crawler.web.panel import Asked
 from canonry.storage.rows import little_new
+from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.sql.schema import hosts, pages, urls
-from canonry.storage.steering import host_list
+from canonry.storage.steering import host_list, releases
+from canonry.storage.steering.releases import Refusal
 from canonry.storage.timestamps import Moment, iso
 
 _ROWS = 5  # of each list
@@ -23,37 +25,33 @@ class FailingHost(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class PoorHost(msgspec.Struct, frozen=True, kw_only=True):
-    """A host whose pages bring little new text; shares are from 0 to 1."""
-
-    host: str
-    share: float  # of the text of its latest pages that was new
-    pattern: str  # of most of its latest pages that bring little; "": none stands out
-    pages: int  # of the latest 200, with this pattern
-    pattern_share: float  # of their text that was new
-
-
 class ToDo(msgspec.Struct, frozen=True, kw_only=True):
     """The first five of each list; nothing needs a person if all are empty."""
 
     reasons: list[RefusalAnswer]  # for which URLs failed or limits hold them, the most frequent
     hosts: list[FailingHost]  # those that failed last
-    little_new: list[PoorHost]  # those that were found last
-
-    @property
-    def total(self) -> int:
-        """Return how many things these are."""
-        return len(self.reasons) + len(self.hosts) + len(self.little_new)
+    little_new: list[LittleNew]  # those that were found last
 
 
 def view(connection: Connection, _asked: Asked) -> ToDo:
     """Return what needs a person."""
-    reasons = refusal_listing.refusals_of(connection, refusal_listing.needs_person)
     return ToDo(
-        reasons=reasons[:_ROWS],
+        reasons=refusal_listing.answers(connection, _refusals(connection)),
         hosts=_failing(connection),
-        little_new=[PoorHost(**one._asdict()) for one in little_new.read(connection, _ROWS)],
+        little_new=little_new.read(connection, _ROWS),
     )
+
+
+def number(connection: Connection) -> int:
+    """Return how many things a `ToDo` has."""
+    poor = little_new.read(connection, _ROWS)
+    return len(_refusals(connection)) + len(_failing(connection)) + len(poor)
+
+
+def _refusals(connection: Connection) -> list[tuple[Refusal, int]]:
+    """Return the reasons of which the most URLs need a person, with the number of these."""
+    found = releases.refusals(connection)
+    return [one for one in found if refusal_listing.needs_person(one[0])][:_ROWS]
 
 
 def _failing(connection: Connection) -> list[FailingHost]:
@@ -63,6 +61,8 @@ def _failing(connection: Connection) -> list[FailingHost]:
         for row in host_list.hosts_in(connection, order="error", most=_ROWS)[0]
         if row.error_at and not row.blocked
     ]
+    if not found:
+        return []
     newest = select(pages.c.url_id, pages.c.fetched_at).order_by(pages.c.fetched_at.desc())
     latest = newest.limit(_LATEST).subquery()
     answered = (
