@@ -16,7 +16,7 @@ from canonry.storage.sql.stored_json import stored_json
 
 _HIDDEN = "***"
 _LIMIT = "max-pages"
-_SECRETS = ("fetch.headers=", "fetch.proxy=")  # settings that may be secrets
+_AS_OPTIONS = {"fetch.headers": "header", "fetch.proxy": "proxy"}  # settings that may be secrets
 
 
 class Resumed(NamedTuple):
@@ -93,6 +93,7 @@ def _is_secret(name: str, value: object) -> bool:
     """Return True if the value of an option may be a secret, or a URL in it has a password."""
     if name == "header" or redaction.redact_all(value) != value:
         return True
-    if name == "config" and isinstance(value, list):  # a file's name is none
-        return any(str(one).startswith(_SECRETS) for one in value)
+    if name == "config" and isinstance(value, list):
+        pairs = (str(one).partition("=") for one in value)
+        return any(_is_secret(_AS_OPTIONS.get(setting, ""), text) for setting, _, text in pairs)
     return name == "proxy" and "@" in str(value)

@@ -21,9 +21,8 @@ SEED = "http://a.example/"
 LINKS = [f"/{n}" for n in range(60)]
 _LAST = "SELECT settings FROM jobs ORDER BY id DESC LIMIT 1"
 # Options that are about one run, or name what the others are about.
-OF_ONE_RUN = {"store", "seeds", "serve", "token", "token-file", "allow-host", "json", "metrics"} | {
-    "forget-options",
-    *("quiet", "verbose"),
+OF_ONE_RUN = {
+    *("store", "seeds", "serve", "token", "token-file", "allow-host", "json", "quiet", "verbose"),
 }
 
 
@@ -129,6 +128,24 @@ def test_a_limit_of_pages_is_kept_until_it_is_reached(raw: Raw) -> None:
     done = crawl("--json", "--config", "c.toml")
     assert json.loads(done.stdout)["urls"]["fetched"] == 55, "the file's limit holds"
     assert "--max-pages 55 was reached, so this crawl goes on without.\n" in done.stderr
+
+
+def test_no_secret_among_settings_is_kept(raw: Raw) -> None:
+    proxy = f"fetch.proxy=u:{SECRET}@127.0.0.1:{raw.port}"
+    for secret in (f"fetch.headers=X-Team: {SECRET}", proxy):
+        begin(raw, "--config", "crawl.max_hops=3", "--config", secret)
+        assert last_job()["options"]["config"] is None
+        done = crawl(SEED, "--max-pages", "3")
+        assert "these options of then are not kept: --config" in done.stderr
+        stored = b"".join(path.read_bytes() for path in Path().glob("s.db*"))
+        assert SECRET.encode() not in stored
+        for path in Path().glob("s.db*"):
+            path.unlink()
+    begin(raw, "--config", "crawl.max_hops=3", "--config", "fetch.timeout=9")
+    assert last_job()["options"]["config"] == ["crawl.max_hops=3", "fetch.timeout=9"]
+    crawl(SEED, "--max-pages", "3")
+    settings = last_job()["settings"]
+    assert (settings["crawl"]["max_hops"], settings["fetch"]["timeout"]) == (3, 9.0)
 
 
 def test_no_secret_is_kept_and_what_is_missing_is_said(raw: Raw) -> None:
