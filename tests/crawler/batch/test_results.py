@@ -279,10 +279,10 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
 def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"http://a.example/\n" * 10)
     script = (
-        "import os, signal; from concurrent.futures import ProcessPoolExecutor as P;"
+        "import signal; from concurrent.futures import ProcessPoolExecutor as P;"
         "from canonry.crawler.batch import keying as k; k.FEW = 0; start = P._spawn_process;"
         "left = [signal.SIGINT];"
-        "P._spawn_process = lambda p: (start(p), left and os.kill(os.getpid(), left.pop()));"
+        "P._spawn_process = lambda p: (start(p), left and signal.raise_signal(left.pop()));"
         "import canonry.crawler.cli.commands as c; c.main()"
     )
     more = ("--policy", "rfc3986", "--workers", "2")  # else one, where there is one processor
@@ -317,7 +317,7 @@ def test_a_signal_saves_a_checkpoint(
     def advance(_count: int) -> None:
         left[0] -= 1
         if left[0] == 0:
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
 
     asked = dedup_job.Job(["in"], out="out", prefer=prefer)
     with pytest.raises(KeyboardInterrupt, match="a checkpoint is saved; the same command"):
@@ -339,7 +339,7 @@ def test_an_ignored_signal_stays_ignored(tmp_path: Path, monkeypatch: pytest.Mon
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         asked = dedup_job.Job(["in"], out="out")
-        job.run(asked, WEB, lambda _count: os.kill(os.getpid(), signal.SIGINT), print)
+        job.run(asked, WEB, lambda _count: signal.raise_signal(signal.SIGINT), print)
     finally:
         signal.signal(signal.SIGINT, before)
     assert Path("out").read_bytes() == b"http://a.example/\n"
@@ -352,8 +352,8 @@ def test_a_second_signal_ends_a_job_at_once(
     Path("in").write_bytes(b"\n".join(some_lines(30)))
 
     def advance(_count: int) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
 
     with pytest.raises(KeyboardInterrupt) as caught:
         job.run(dedup_job.Job(["in"], out="out"), WEB, advance, lambda _message: None)
