@@ -5,7 +5,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in `canonry.canon`
 if TYPE_CHECKING:
     from canonry.canon.pipeline.canonical import common_ends
-    from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules
+    from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules, rules_named
     from canonry.canon.pipeline.native import is_compiled, kernel_in_words
     from canonry.canon.pipeline.rewriting import Rewritten, followed, forms_of, rewrite_many
 
@@ -20,6 +20,7 @@ __all__ = [
     "kernels_rules",
     "merging_rules",
     "rewrite_many",
+    "rules_named",
 ]
 
 _PLACES = {
@@ -29,6 +30,7 @@ _PLACES = {
     "kernel_in_words": "native",
     "kernels_rules": "merging",
     "merging_rules": "merging",
+    "rules_named": "merging",
 }  # the others are in "rewriting"
 
 if not TYPE_CHECKING:

@@ -11,7 +11,7 @@ _Static_assert(COUNT < 31, "rules are bits of an int32_t that is not negative");
 #define NAME(rule, name) name,
 static const char *const names[COUNT] = {RULES(NAME)};
 
-enum { HASH = 8, END = 4, VERSION = 14 }; /* VERSION has to equal _VERSION in native.py: raise both when answers change */
+enum { HASH = 8, END = 4, MASK = 4, UNTOLD = -1, NO_KEY = -2, VERSION = 15 }; /* VERSION has to equal _VERSION in native.py: raise both when answers change */
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
     if (at == n && PyUnicode_CheckExact(given) && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
     PyObject *made = PyUnicode_New(at, 127);
@@ -169,12 +169,29 @@ static byte *put_host(const byte *identity, Py_ssize_t n, byte *to) {
     return to;
 }
 
-/* Write the key of every line, and the hash of its text if that is not canonical. With ``hosts``,
- * also write the host of each line that has a key, with a line feed, up to ``*hosts_end``. Uses no
- * Python objects, so that it can run without the GIL. Return how many lines there are, or
- * ``count`` + 1 if there are more than ``count``; -1 if memory runs out. */
+/* Of the table's rules, the kernel runs the late ones before the early ones. */
+static int is_in_order(const Kernel *k, int acted) {
+    int early = LETTER_CASE | ARCHIVE_ORDER, late = TRACKING | SESSION_ID;
+    return !(acted & BY_PARSER) && !(k->rules & early && acted & late);
+}
+
+/* Return the rules that give a line its identity, as merging() finds them where the other spelling
+ * shares none of them; UNTOLD if merging() has to be asked. */
+static int32_t told(const Kernel *k, const byte *s, Py_ssize_t n, int acted) {
+    if (n > fitting(ROOM) || !is_in_order(k, acted)) return UNTOLD;
+    if (acted & ENCODE_DISALLOWED)
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (s[i] >= 0x80) return UNTOLD; /* it may be no text */
+    const byte *mark = memchr(s, '#', (size_t)n);
+    return acted | (mark && mark + 1 < s + n ? FRAGMENT : 0);
+}
+
+/* Write the key of every line, the hash of its text if that is not canonical, and the rules that
+ * acted. With ``hosts``, also write the host of each line that has a key, with a line feed, up to
+ * ``*hosts_end``. Uses no Python objects, so that it can run without the GIL. Return how many lines
+ * there are, or ``count`` + 1 if there are more than ``count``; -1 if memory runs out. */
 static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_ssize_t count, byte *key,
-                            byte *text, byte *known, byte *ends, byte *hosts, byte **hosts_end) {
+                            byte *text, byte *rules, byte *ends, byte *hosts, byte **hosts_end) {
     byte room[4 * ROOM], *out = room; /* of the lanes' texts that are not lines themselves */
     const byte *start = s;
     Py_ssize_t size = sizeof room, used = 0, line = 0;
@@ -183,10 +200,11 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
     int acted;
     lanes.busy = 0;
     start_hash(plain, HASH, NULL, 0);
-    for (int more = 1; more && line++ < count; key += DIGEST, text += HASH, known++, ends += END) {
+    for (int more = 1; more && line++ < count; key += DIGEST, text += HASH, rules += MASK, ends += END) {
         const byte *stop = memchr(s, '\n', (size_t)(end - s)), *identity = s;
         Py_ssize_t n = (stop ? stop : end) - s, at = n;
         uint32_t place = (uint32_t)(s + n - start);
+        int32_t found = 0;
         memcpy(ends, &place, sizeof place);
         if (!is_canonical(k, s, n)) {
             if (used + room_for(n) > size) {
@@ -203,12 +221,15 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
             }
             identity = out + used;
             at = write_url(k, s, n, k->rules, out + used, &acted);
-            if (at != n || memcmp(s, identity, (size_t)n)) hash_later(&lanes, plain, 0, s, n, text, HASH);
+            if (at != n || memcmp(s, identity, (size_t)n)) {
+                hash_later(&lanes, plain, 0, s, n, text, HASH);
+                found = at < 0 ? NO_KEY : told(k, s, n, acted);
+            }
             if (at > 0) used += at;
         }
+        memcpy(rules, &found, sizeof found);
         if (at >= 0) {
             hash_later(&lanes, k->keyed, BLOCK, identity, at, key, DIGEST);
-            *known = 1;
             if (hosts) hosts = put_host(identity, at, hosts);
         }
         more = stop != NULL;
@@ -220,9 +241,9 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
     return line;
 }
 
-/* Return, for all lines of a block: their keys, their hashes, whether each key is known, where they
- * end, and on request the hosts of those with a key. A canonical line has a hash of zeros: its key
- * is enough. */
+/* Return, for all lines of a block: their keys, their hashes, the rules that acted, where they end,
+ * and on request the hosts of those with a key. A canonical line has a hash of zeros: its key is
+ * enough. */
 static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     PyObject *given;
     Py_ssize_t count;
@@ -232,28 +253,27 @@ static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     if (count < 1 || count > end - s + 1 || end - s > UINT32_MAX) return PyErr_Format(PyExc_ValueError, "a block has one line or more, and less than 4 GiB");
     PyObject *keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, HASH * count);
-    PyObject *known = PyBytes_FromStringAndSize(NULL, count), *made = NULL;
+    PyObject *rules = PyBytes_FromStringAndSize(NULL, MASK * count), *made = NULL;
     PyObject *ends = PyBytes_FromStringAndSize(NULL, END * count);
     PyObject *hosts = PyBytes_FromStringAndSize(NULL, with_hosts ? end - s + 1 : 0); /* none is as long as its line */
-    if (keys && texts && known && ends && hosts) {
+    if (keys && texts && rules && ends && hosts) {
         Py_ssize_t done;
         byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
-        byte *flag = (byte *)PyBytes_AS_STRING(known), *stop = (byte *)PyBytes_AS_STRING(ends);
+        byte *mask = (byte *)PyBytes_AS_STRING(rules), *stop = (byte *)PyBytes_AS_STRING(ends);
         byte *host = with_hosts ? (byte *)PyBytes_AS_STRING(hosts) : NULL, *hosts_end;
         memset(key, 0, (size_t)(DIGEST * count));
         memset(text, 0, (size_t)(HASH * count));
-        memset(flag, 0, (size_t)count);
         Py_BEGIN_ALLOW_THREADS
-        done = key_lines((Kernel *)self, s, end, count, key, text, flag, stop, host, &hosts_end);
+        done = key_lines((Kernel *)self, s, end, count, key, text, mask, stop, host, &hosts_end);
         Py_END_ALLOW_THREADS
         if (done < 0) PyErr_NoMemory();
         else if (done != count) PyErr_SetString(PyExc_ValueError, "the block has another number of lines");
         else if (!with_hosts || _PyBytes_Resize(&hosts, hosts_end - host) == 0)
-            made = PyTuple_Pack(5, keys, texts, known, ends, hosts);
+            made = PyTuple_Pack(5, keys, texts, rules, ends, hosts);
     }
     Py_XDECREF(keys);
     Py_XDECREF(texts);
-    Py_XDECREF(known);
+    Py_XDECREF(rules);
     Py_XDECREF(ends);
     Py_XDECREF(hosts);
     return made;
@@ -262,10 +282,8 @@ static PyObject *kernel_lines(PyObject *self, PyObject *args) {
 /* Find the rules that act on a URL without a fragment; return 0 if they alone do not explain its identity. */
 static int find_rules(const Kernel *k, Name url, int *rules) {
     byte out[ROOM];
-    /* The table runs the first two before the others, the kernel after them. */
-    int early = LETTER_CASE | ARCHIVE_ORDER, late = TRACKING | SESSION_ID;
     if (url.length > fitting(ROOM) || write_url(k, url.text, url.length, k->rules, out, rules) < 0) return 0;
-    return !(*rules & BY_PARSER) && !(k->rules & early && *rules & late);
+    return is_in_order(k, *rules);
 }
 
 /* What a rule removed and inserted, within the URL before and after it. */
@@ -305,7 +323,7 @@ static Name cut_fragment(Name *url) {
 }
 
 /* Return the rules that merge two spellings, or one and its identity if the other has no text: those
- * that changed one in a way in which they did not change the other; -1 if we cannot tell. */
+ * that changed one in a way in which they did not change the other; UNTOLD if we cannot tell. */
 static int32_t merging(const Kernel *k, Name one, Name other) {
     Change a, b;
     int found = 0, ones, others = 0;
@@ -314,12 +332,12 @@ static int32_t merging(const Kernel *k, Name one, Name other) {
         if (differ(end, cut_fragment(&other))) found = FRAGMENT;
     }
     if (other.text && !differ(one, other)) return found;
-    if (!find_rules(k, one, &ones) || (other.text && !find_rules(k, other, &others))) return -1;
+    if (!find_rules(k, one, &ones) || (other.text && !find_rules(k, other, &others))) return UNTOLD;
     found |= ones ^ others;
     a.last = b.last = 0, a.done = b.done = -1;
     for (int both = ones & others; both; both &= both - 1) {
         int rule = both & -both;
-        if (!find_change(k, one, ones, rule, &a) || !find_change(k, other, others, rule, &b)) return -1;
+        if (!find_change(k, one, ones, rule, &a) || !find_change(k, other, others, rule, &b)) return UNTOLD;
         if (differ(a.removed, b.removed) || differ(a.inserted, b.inserted)) found |= rule;
     }
     return found;
@@ -350,7 +368,7 @@ static PyObject *kernel_merging(PyObject *self, PyObject *const *args, Py_ssize_
         PyObject *other = PyTuple_GET_ITEM(others, i);
         Name url, same = {NULL, 0};
         int given = text_of(PyTuple_GET_ITEM(ones, i), &url) && (other == Py_None || text_of(other, &same));
-        int32_t rules = given ? merging((Kernel *)self, url, same) : -1;
+        int32_t rules = given ? merging((Kernel *)self, url, same) : UNTOLD;
         memcpy(PyBytes_AS_STRING(made) + i * (Py_ssize_t)sizeof rules, &rules, sizeof rules);
     }
     Py_XDECREF(ones);
@@ -454,7 +472,7 @@ static PyMethodDef methods[] = {
     {"canonical", (PyCFunction)(void (*)(void))kernel_canonical, METH_FASTCALL, "Return the Canonical of a text, or of a reference and its base, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", (PyCFunction)(void (*)(void))kernel_canonicals, METH_FASTCALL, "Return the Canonical, or None, of each in a list; or what a function returns instead of None."},
-    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which keys are known, where the lines end, and perhaps hosts."},
+    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which rules acted (-1: unknown; -2: no key), where the lines end, and perhaps hosts."},
     {"merging", (PyCFunction)(void (*)(void))kernel_merging, METH_FASTCALL, "Return the rules that merge each of some texts with another, as bits of an int32_t; -1: unknown."},
     {"column", kernel_column, METH_VARARGS, "Return the identities of an Arrow column, and perhaps the keys."},
     {NULL, NULL, 0, NULL},

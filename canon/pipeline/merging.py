@@ -50,7 +50,7 @@ def kernels_rules(
     if kernel is None:
         return [None] * len(spellings)
     rule_names = [
-        _names(rules) for rules in memoryview(kernel.merging(spellings, same_as)).cast("i")
+        rules_named(rules) for rules in memoryview(kernel.merging(spellings, same_as)).cast("i")
     ]
     if canonicalizer.rules is None:
         return rule_names
@@ -63,8 +63,11 @@ def kernels_rules(
 
 
 @cache
-def _names(rules: int) -> str | None:
-    """Return the names of rules that the kernel has as bits, in the order of the table."""
+def rules_named(rules: int) -> str | None:
+    """Return the names of rules that the kernel has as bits, in the order of the table.
+
+    None if it has -1, as it does not know them.
+    """
     if rules < 0:
         return None
     found = named(rules)

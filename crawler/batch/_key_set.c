@@ -1,5 +1,4 @@
-/* A set of 16-byte keys in memory, each with its first line and perhaps how many lines came
- * after that; and functions that select and count lines.
+/* A set of 16-byte keys in memory, each with its first line; and a function that selects lines.
  *
  * The keys are spread over shards, each an open-addressing table with linear probing that grows by
  * itself: growing needs room for one shard more, not for the whole set. crawler/batch/key_set.py
@@ -13,9 +12,7 @@
 
 typedef unsigned char byte;
 
-PyObject *tally(PyObject *module, PyObject *args); /* in _tally.c */
-
-enum { VERSION = 3 }; /* equals _VERSION in key_set.py; raise both when results change */
+enum { VERSION = 4 }; /* equals _VERSION in key_set.py; raise both when results change */
 enum { KEY = 16, END = 4, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
 /* Kinds of lines, as in key_set.py. NEEDED: a flag of a first line that is not canonical. */
 enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
@@ -26,7 +23,7 @@ typedef struct {
 } Slot;
 
 typedef struct {
-    Slot *slots; /* if lines are counted, followed by the number of later lines for each slot */
+    Slot *slots;
     uint64_t room, used;
 } Shard;
 
@@ -39,8 +36,6 @@ typedef struct {
     Shard shards[SHARDS];
     Odd *odd;
     uint64_t odd_used, odd_room, used, most, bytes, limit, secret[2];
-    size_t weight; /* bytes of a slot */
-    uint32_t highest; /* the highest count so far */
     atomic_int busy; /* a thread is at work, perhaps without the GIL */
 } KeySet;
 
@@ -52,10 +47,6 @@ static inline Shard *shard_of(KeySet *k, uint64_t mix) { return &k->shards[mix >
 
 static inline uint64_t slot_of(const Shard *shard, uint64_t mix) {
     return (uint64_t)((unsigned __int128)(mix << 8) * shard->room >> 64);
-}
-
-static inline uint32_t *later_of(const Shard *shard, const Slot *slot) {
-    return (uint32_t *)(shard->slots + shard->room) + (slot - shard->slots);
 }
 
 /* Return the slot of a key: its own, or the empty one where it belongs. */
@@ -72,14 +63,12 @@ static inline Slot *find(const Shard *shard, uint64_t mix, uint64_t high, uint64
 static int grow(KeySet *k, Shard *shard) {
     uint64_t room = k->bytes < k->limit / 4 ? 2 * shard->room : shard->room + shard->room / 4;
     Shard larger = {NULL, room < SMALLEST ? SMALLEST : room, shard->used};
-    if (!(larger.slots = PyMem_RawCalloc((size_t)larger.room, k->weight))) return 0;
+    if (!(larger.slots = PyMem_RawCalloc((size_t)larger.room, sizeof(Slot)))) return 0;
     for (uint64_t i = 0; i < shard->room; i++) {
-        Slot *slot = &shard->slots[i], *to;
-        if (!slot->first) continue;
-        *(to = find(&larger, mixed(k, slot->low), slot->high, slot->low)) = *slot;
-        if (k->weight > sizeof(Slot)) *later_of(&larger, to) = *later_of(shard, slot);
+        const Slot *slot = &shard->slots[i];
+        if (slot->first) *find(&larger, mixed(k, slot->low), slot->high, slot->low) = *slot;
     }
-    k->bytes += (larger.room - shard->room) * k->weight;
+    k->bytes += (larger.room - shard->room) * sizeof(Slot);
     PyMem_RawFree(shard->slots);
     *shard = larger;
     return 1;
@@ -97,10 +86,9 @@ static int note_odd(KeySet *k, uint64_t place, uint64_t text) {
     return 1;
 }
 
-/* Add rows; write for each its kind, the place of its first line, and perhaps how many lines its key
- * has so far. Return 0 if memory is used up. */
+/* Add rows; write for each its kind and the place of its first line. Return 0 if memory is used up. */
 static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_t *texts,
-                    const uint64_t *places, byte *kinds, uint64_t *firsts, uint32_t *counts) {
+                    const uint64_t *places, byte *kinds, uint64_t *firsts) {
     for (Py_ssize_t i = 0; i < count; i++) {
         uint64_t high, low;
         if (i + AHEAD < count) {
@@ -108,11 +96,7 @@ static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_
             memcpy(&next, keys + KEY * (i + AHEAD) + 8, 8);
             next = mixed(k, next);
             const Shard *there = shard_of(k, next);
-            if (there->room) {
-                const Slot *slot = &there->slots[slot_of(there, next)];
-                __builtin_prefetch(slot);
-                if (counts) __builtin_prefetch(later_of(there, slot), 1);
-            }
+            if (there->room) __builtin_prefetch(&there->slots[slot_of(there, next)]);
         }
         memcpy(&high, keys + KEY * i, 8);
         memcpy(&low, keys + KEY * i + 8, 8);
@@ -120,10 +104,6 @@ static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_
         Shard *shard = shard_of(k, mix);
         if (5 * shard->used >= 4 * shard->room && !grow(k, shard)) return 0;
         Slot *slot = find(shard, mix, high, low);
-        if (counts) {
-            counts[i] = slot->first ? ++*later_of(shard, slot) + 1 : 1;
-            if (counts[i] > k->highest) k->highest = counts[i];
-        }
         if (!slot->first) {
             if (texts[i] && !note_odd(k, places[i], texts[i])) return 0;
             *slot = (Slot){high, low, texts[i] ? 2 * k->odd_used : 2 * places[i] + 3};
@@ -154,7 +134,7 @@ static int take(KeySet *k) {
 static PyObject *set_add(PyObject *self, PyObject *args) {
     KeySet *k = (KeySet *)self;
     Py_buffer keys, texts, places;
-    PyObject *kinds = NULL, *firsts = NULL, *counts = NULL, *made = NULL;
+    PyObject *kinds = NULL, *firsts = NULL, *made = NULL;
     if (!PyArg_ParseTuple(args, "y*y*y*", &keys, &texts, &places)) return NULL;
     Py_ssize_t count = keys.len / KEY;
     if (keys.len % KEY || texts.len != 8 * count || places.len != 8 * count) {
@@ -162,38 +142,32 @@ static PyObject *set_add(PyObject *self, PyObject *args) {
         goto end;
     }
     if (!take(k)) goto end;
-    int counted = k->weight > sizeof(Slot);
-    if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit ||
-        k->highest + (uint64_t)count > UINT32_MAX) {
+    if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit) {
         made = Py_NewRef(Py_None);
         goto give;
     }
     kinds = PyBytes_FromStringAndSize(NULL, count);
     firsts = PyBytes_FromStringAndSize(NULL, 8 * count);
-    counts = PyBytes_FromStringAndSize(NULL, counted ? 4 * count : 0);
-    if (!kinds || !firsts || !counts) goto give;
+    if (!kinds || !firsts) goto give;
     byte *kind = (byte *)PyBytes_AS_STRING(kinds);
     uint64_t *first = (uint64_t *)PyBytes_AS_STRING(firsts);
-    uint32_t *number = counted ? (uint32_t *)PyBytes_AS_STRING(counts) : NULL;
     int done;
     Py_BEGIN_ALLOW_THREADS
-    done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first, number);
+    done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first);
     Py_END_ALLOW_THREADS
-    made = done ? PyTuple_Pack(3, kinds, firsts, counts) : PyErr_NoMemory();
+    made = done ? PyTuple_Pack(2, kinds, firsts) : PyErr_NoMemory();
 give:
     atomic_store(&k->busy, 0);
 end:
     Py_XDECREF(kinds);
     Py_XDECREF(firsts);
-    Py_XDECREF(counts);
     PyBuffer_Release(&keys);
     PyBuffer_Release(&texts);
     PyBuffer_Release(&places);
     return made;
 }
 
-/* Return the keys of one shard, with the hashes and places of their first lines, and the number of
- * later lines if lines are counted. */
+/* Return the keys of one shard, with the hashes and places of their first lines. */
 static PyObject *set_rows(PyObject *self, PyObject *number) {
     KeySet *k = (KeySet *)self;
     Py_ssize_t n = PyNumber_AsSsize_t(number, PyExc_IndexError);
@@ -204,11 +178,9 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
     PyObject *keys = PyBytes_FromStringAndSize(NULL, KEY * (Py_ssize_t)shard->used);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used);
     PyObject *places = PyBytes_FromStringAndSize(NULL, 8 * (Py_ssize_t)shard->used), *made = NULL;
-    int counted = k->weight > sizeof(Slot);
-    PyObject *later = PyBytes_FromStringAndSize(NULL, counted ? 4 * (Py_ssize_t)shard->used : 0);
-    if (keys && texts && places && later) {
+    if (keys && texts && places) {
         byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
-        byte *place = (byte *)PyBytes_AS_STRING(places), *number = (byte *)PyBytes_AS_STRING(later);
+        byte *place = (byte *)PyBytes_AS_STRING(places);
         for (uint64_t i = 0; i < shard->room; i++) {
             const Slot *slot = &shard->slots[i];
             if (!slot->first) continue;
@@ -217,33 +189,29 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
             memcpy(key, &slot->high, 8), memcpy(key + 8, &slot->low, 8), key += KEY;
             memcpy(text, &odd.text, 8), text += 8;
             memcpy(place, &odd.place, 8), place += 8;
-            if (counted) memcpy(number, later_of(shard, slot), 4), number += 4;
         }
-        made = PyTuple_Pack(4, keys, texts, places, later);
+        made = PyTuple_Pack(3, keys, texts, places);
     }
     atomic_store(&k->busy, 0);
     Py_XDECREF(keys);
     Py_XDECREF(texts);
     Py_XDECREF(places);
-    Py_XDECREF(later);
     return made;
 }
 
 static Py_ssize_t set_length(PyObject *self) { return (Py_ssize_t)((KeySet *)self)->used; }
 
 static int set_init(PyObject *self, PyObject *args, PyObject *named) {
-    static char *words[] = {"limit", "secret", "counted", NULL};
+    static char *words[] = {"limit", "secret", NULL};
     KeySet *k = (KeySet *)self;
     Py_buffer secret;
     unsigned long long limit;
-    int counted = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "Ky*|p", words, &limit, &secret, &counted)) return -1;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "Ky*", words, &limit, &secret)) return -1;
     int fit = secret.len == sizeof k->secret && !k->limit && limit > 0;
     if (fit) {
         memcpy(k->secret, secret.buf, sizeof k->secret);
         k->limit = limit;
-        k->weight = sizeof(Slot) + (counted ? sizeof(uint32_t) : 0);
-        k->most = limit * 64 / 100 / k->weight; /* 4/5 load, times 4/5 to leave room for growing */
+        k->most = limit * 64 / 100 / sizeof(Slot); /* 4/5 load, times 4/5 to leave room for growing */
     } else {
         PyErr_SetString(PyExc_ValueError, "a set has a limit above 0 and a secret of 16 bytes, once");
     }
@@ -260,32 +228,9 @@ static void set_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* Copy the lines that a mask selects, each with its line end; return how many bytes, or -1 if the
- * block has another number of lines than the mask. */
-static Py_ssize_t copy_lines(const byte *s, const byte *end, const byte *mask, Py_ssize_t count, byte *out) {
-    byte *at = out;
-    const byte *from = s; /* where the current run of selected lines begins */
-    for (const byte *last = mask + count; mask < last; mask++) {
-        const byte *stop = memchr(s, '\n', (size_t)(end - s));
-        if (!stop && mask + 1 < last) return -1;
-        if (!*mask) {
-            memcpy(at, from, (size_t)(s - from));
-            at += s - from;
-            from = stop ? stop + 1 : end;
-        }
-        if (stop) s = stop + 1;
-        else if (*mask) {
-            memcpy(at, from, (size_t)(end - from));
-            at += end - from;
-            *at++ = '\n';
-            return at - out;
-        } else return at - out;
-    }
-    return -1;
-}
-
-/* Do the same if the ends of all lines are known. */
-static Py_ssize_t copy_known(const byte *s, Py_ssize_t length, const byte *mask, const byte *ends,
+/* Copy the lines that a mask selects, each with a line end; return how many bytes, or -1 if the ends of
+ * lines are not in the block. */
+static Py_ssize_t copy_lines(const byte *s, Py_ssize_t length, const byte *mask, const byte *ends,
                              Py_ssize_t count, byte *out) {
     byte *at = out;
     uint32_t from = 0, to = 0;
@@ -302,24 +247,23 @@ static Py_ssize_t copy_known(const byte *s, Py_ssize_t length, const byte *mask,
     return at - out;
 }
 
-/* Return the lines of a block that a mask selects; the ends of lines may be left empty. */
+/* Return the lines of a block that a mask selects, given the ends of all lines. */
 static PyObject *selected(PyObject *module, PyObject *args) {
     Py_buffer block, mask, ends;
     PyObject *made = NULL;
     (void)module;
     if (!PyArg_ParseTuple(args, "y*y*y*", &block, &mask, &ends)) return NULL;
     Py_ssize_t size;
-    if (ends.len && ends.len != END * mask.len) {
+    if (ends.len != END * mask.len) {
         PyErr_SetString(PyExc_ValueError, "a mask has one byte for each line, and ends have four");
     } else if ((made = PyBytes_FromStringAndSize(NULL, block.len + 1))) {
         byte *out = (byte *)PyBytes_AS_STRING(made);
         Py_BEGIN_ALLOW_THREADS
-        if (ends.len) size = copy_known(block.buf, block.len, mask.buf, ends.buf, mask.len, out);
-        else size = copy_lines(block.buf, (const byte *)block.buf + block.len, mask.buf, mask.len, out);
+        size = copy_lines(block.buf, block.len, mask.buf, ends.buf, mask.len, out);
         Py_END_ALLOW_THREADS
         if (size < 0) {
             Py_CLEAR(made);
-            PyErr_SetString(PyExc_ValueError, "a mask has one byte for each line, and lines end in the block");
+            PyErr_SetString(PyExc_ValueError, "lines end in the block");
         } else {
             _PyBytes_Resize(&made, size);
         }
@@ -331,8 +275,8 @@ static PyObject *selected(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, its first line, and perhaps a count."},
-    {"rows", set_rows, METH_O, "Return the keys, texts and places of a shard, and how many lines came later."},
+    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, and its first line."},
+    {"rows", set_rows, METH_O, "Return the keys, texts and places of a shard."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -351,7 +295,6 @@ static PyType_Spec spec = {"canonry.crawler.batch._key_set.KeySet", sizeof(KeySe
 
 static PyMethodDef functions[] = {
     {"selected", selected, METH_VARARGS, "Return the lines of a block that a mask selects."},
-    {"tally", tally, METH_VARARGS, "Return how often each line occurs, in order of the first."},
     {NULL, NULL, 0, NULL},
 };
 

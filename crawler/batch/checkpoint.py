@@ -16,14 +16,13 @@ import msgspec
 from canonry.crawler import owned_files
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.interrupts import interrupted_later
-from canonry.crawler.batch.largest import Numerous
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import Copied, gz
 from canonry.crawler.files import output
 from canonry.crawler.locations import is_stream, opened, version_of
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 7  # of the files in the folder
+_VERSION = 8  # of the files in the folder
 _CHECKPOINT, _LOCK = "state.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # the pause between checkpoints is at least this many times the time to save one
@@ -47,7 +46,6 @@ class Checkpoint(msgspec.Struct):
     all_keyed: bool = False
     all_decided: bool = False
     files: dict[str, Saved] = {}  # that it needs, in the folder; empty: nothing was saved yet
-    largest: list[Numerous] = []  # of the resources, if they are counted
     hosts: dict[str, int] = {}
     summary: Summary = msgspec.field(default_factory=Summary)
 

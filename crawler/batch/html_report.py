@@ -1,5 +1,6 @@
 """The report of a dedup: one self-contained HTML page, which can be mailed."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from html import escape
@@ -9,8 +10,7 @@ from canonry import __version__
 from canonry.canon import Policy, Reason
 from canonry.canon.pipeline import RULES
 from canonry.crawler import markup
-from canonry.crawler.batch.passes.second_pass import Deduplicated
-from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
+from canonry.crawler.batch.summary import NOT_EXAMINED, Deduplicated, Summary
 from canonry.crawler.files.line_streams import LONGEST
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.markup import visible
@@ -79,12 +79,12 @@ def page(done: Deduplicated, about: About) -> str:
             *_table(
                 "The resources with the most lines",
                 ("lines", "first of them"),
-                [(n, markup.url(text)) for n, text in sorted(done.largest, reverse=True)],
+                [(n, markup.url(text)) for n, text in done.largest],
             ),
             *_table(
                 "Hosts",
                 ("lines", "host"),
-                [(n, markup.url(host)) for host, n in done.hosts.most_common(_SHOWN)],
+                [(n, markup.url(host)) for host, n in Counter(done.hosts).most_common(_SHOWN)],
             ),
             *_table(
                 "Lines that are not URLs",

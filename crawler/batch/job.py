@@ -4,8 +4,7 @@ import hashlib
 import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,20 +12,19 @@ from typing import IO
 
 from canonry.canon import Canonicalizer
 from canonry.crawler.batch import html_report, results
-from canonry.crawler.batch.checkpoint import Workplace, fingerprint, workplace
+from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint, workplace
 from canonry.crawler.batch.dedup_job import Job, Plan
 from canonry.crawler.batch.html_report import About
 from canonry.crawler.batch.interrupts import interrupted_at_once
 from canonry.crawler.batch.passes import first_pass, one_pass
-from canonry.crawler.batch.passes.first_pass import FirstPass, Start
+from canonry.crawler.batch.passes.first_pass import FirstPass, KeyedBlocks, Start, decided
 from canonry.crawler.batch.passes.one_pass import OnePass, StreamEndedError
-from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
-from canonry.crawler.batch.passes.second_pass import Deduplicated, SecondPass
+from canonry.crawler.batch.passes.part_writer import KeptTexts, Part, PartWriter
 from canonry.crawler.batch.preference import Preference
 from canonry.crawler.batch.results import Results
 from canonry.crawler.batch.spark import cluster
 from canonry.crawler.batch.spark.sessions import sail_session, spark_session
-from canonry.crawler.batch.summary import Summary
+from canonry.crawler.batch.summary import Deduplicated, Summary
 from canonry.crawler.files import output, tables
 from canonry.crawler.files.blocks import BlockSpool
 from canonry.crawler.files.output import is_special
@@ -248,40 +246,41 @@ def dedup(plan: Plan, workplace: Workplace, results: Results) -> Deduplicated:
     """
     start = first_pass.begin(plan, workplace)
     with KeptTexts(workplace.folder / "texts") as texts:
-        found = _dedup(plan, workplace, start, texts, results)
-    results.close()
-    return found
+        writer = PartWriter(plan, texts)
+        checkpoint = _dedup(plan, workplace, start, writer, results)
+        results.close()
+        summary = checkpoint.summary.with_fates(writer.counted)
+        return Deduplicated(summary, checkpoint.hosts, writer.largest())
 
 
 def _dedup(
-    plan: Plan, workplace: Workplace, start: Start, texts: KeptTexts, results: Results
-) -> Deduplicated:
-    """Run a plan in one pass if its keys fit into memory, else in two."""
-    if not one_pass.fits(plan, start):
+    plan: Plan, workplace: Workplace, start: Start, writer: PartWriter, results: Results
+) -> Checkpoint:
+    """Run a plan in one pass if its keys fit into memory, else in two; return its counts."""
+    rest: KeyedBlocks | None = None
+    spool: BlockSpool | None = None
+    if one_pass.fits(plan, start):
         with workplace.saving_when_interrupted(plan.notify):
-            fates = FirstPass(plan, workplace, start).run()
-        second = SecondPass(plan, fates, texts)
-        if plan.prefer is not None:
-            second.keep_texts(plan.blocks(start.checkpoint.summary, workplace.open))
-        again = plan.blocks(start.checkpoint.summary, workplace.open)
-        return second.run(again, 0, PartWriter(plan, Summary(), texts), results)
-    engine = OnePass(plan, workplace, start, texts)
-    with workplace.saving_when_interrupted(plan.notify):
-        left = engine.run(results)
-    if left is None:
-        checkpoint = start.checkpoint
-        summary = checkpoint.summary.with_fates(engine.writer.counted)
-        found = [(one.lines, one.text or "") for one in checkpoint.largest]
-        return Deduplicated(summary, Counter(checkpoint.hosts), found)
-    start, rest = left
-    place = start.checkpoint.lines
-    spool = BlockSpool(workplace.folder / "blocks") if any(map(is_stream, plan.files)) else None
-    if spool is not None:
-        rest = spool.copied(rest)
+            left = OnePass(plan, workplace, start, writer).run(results)
+        if left is None:
+            return start.checkpoint
+        start, rest = left
+        if any(map(is_stream, plan.files)):
+            spool = BlockSpool(workplace.folder / "blocks")
+            rest = spool.copied(rest)
+    written = 0 if rest is None else start.checkpoint.lines
     with workplace.saving_when_interrupted(plan.notify):
         fates = FirstPass(plan, workplace, start, rest).run()
-    if spool is not None:
-        again = spool.blocks()
-    else:
-        again = first_pass.after(plan.blocks(fates.checkpoint.summary), place)
-    return SecondPass(plan, fates, texts).run(again, place, engine.writer, results)
+
+    def again() -> Iterator[Part]:
+        if spool is not None:
+            return decided(fates, spool.blocks(), written)
+        blocks = plan.blocks(fates.checkpoint.summary, workplace.open)
+        return decided(fates, first_pass.after(blocks, written), written)
+
+    if plan.prefer is not None:  # of the lines that stay, some come after others like them
+        for part in again():
+            writer.texts.put_needed(part)
+    for part in again():
+        writer.write(part, results)
+    return fates.checkpoint

@@ -1,7 +1,6 @@
 """The set of keys in memory: compiled, or without a compiler a dictionary."""
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from itertools import compress
 from typing import NamedTuple
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.files.blocks import Block
 
-_VERSION = 3
+_VERSION = 4
 
 try:
     from canonry.crawler.batch import _key_set
@@ -31,7 +30,7 @@ _SECRET = os.urandom(16)  # nobody can choose keys or lines that collide
 def selected(block: Block, mask: npt.NDArray[np.bool_]) -> bytes:
     """Return the lines of a block that a mask selects, each with its line end."""
     if _compiled is not None:
-        found: bytes = _compiled.selected(block.data, mask, block.ends)
+        found: bytes = _compiled.selected(block.data, mask, _ends_of(block))
         return found
     return b"".join(line + b"\n" for line in compress(block.lines(), mask.tolist()))
 
@@ -41,19 +40,17 @@ def chosen(block: Block, mask: npt.NDArray[np.bool_]) -> list[bytes]:
     which = np.flatnonzero(mask)
     if not len(which):
         return []
-    if not block.ends:
-        return selected(block, mask).split(b"\n")[:-1]
-    ends = np.frombuffer(block.ends, "<u4").astype(np.int64)
+    ends = np.frombuffer(_ends_of(block), "<u4").astype(np.int64)
     starts = np.append(0, ends[:-1] + 1)[which].tolist()
     return [block.data[start:end] for start, end in zip(starts, ends[which].tolist(), strict=True)]
 
 
-def tally(lines: bytes) -> dict[str, int]:
-    """Count each distinct line, in order of first occurrence; every line ends with a line end."""
-    if _compiled is not None:
-        found: dict[str, int] = _compiled.tally(lines, _SECRET)
-        return found
-    return dict(Counter(lines.decode().split("\n")[:-1]))
+def _ends_of(block: Block) -> bytes:
+    """Return where the lines of a block end, in four bytes each."""
+    if block.ends:
+        return block.ends
+    feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == ord("\n"))
+    return np.append(feeds, len(block.data)).astype("<u4").tobytes()
 
 
 class Added(NamedTuple):
@@ -61,7 +58,6 @@ class Added(NamedTuple):
 
     kinds: npt.NDArray[np.uint8]  # FIRST, ALIKE or MERGED; `NEEDED` if first and not canonical
     firsts: Numbers  # the place of the first line with the key
-    counts: npt.NDArray[np.uint32]  # of the lines with the key so far; empty unless counted
 
 
 class HeldKeys(NamedTuple):
@@ -70,24 +66,18 @@ class HeldKeys(NamedTuple):
     keys: bytes  # 16 each
     texts: bytes  # 8 each: a hash of the first line, or zeros if it is canonical
     places: Numbers  # of the first lines
-    later: npt.NDArray[np.uint32]  # how many lines followed the first; empty unless counted
 
 
 class KeySet:
     """Keys in memory, each with its first line. Exact, within a limit of memory."""
 
-    def __init__(self, limit: int, *, counted: bool = False) -> None:
+    def __init__(self, limit: int) -> None:
         """Start without keys.
 
         Args:
             limit: bytes that the tables may take.
-            counted: count the lines of each key.
         """
-        self._set = (
-            _PlainSet(limit, counted=counted)
-            if _compiled is None
-            else _compiled.KeySet(limit, _SECRET, counted)
-        )
+        self._set = _PlainSet(limit) if _compiled is None else _compiled.KeySet(limit, _SECRET)
 
     def __len__(self) -> int:
         """Return the number of keys."""
@@ -107,37 +97,30 @@ class KeySet:
         fates = self._set.add(keys, texts, places)
         if fates is None:
             return None
-        return Added(
-            np.frombuffer(fates[0], np.uint8),
-            np.frombuffer(fates[1], np.uint64),
-            np.frombuffer(fates[2], np.uint32),
-        )
+        return Added(np.frombuffer(fates[0], np.uint8), np.frombuffer(fates[1], np.uint64))
 
     def rows(self) -> Iterator[HeldKeys]:
         """Yield all keys, in parts."""
         for shard in range(1 if _compiled is None else _compiled.SHARDS):
-            keys, texts, places, later = self._set.rows(shard)
-            yield HeldKeys(
-                keys, texts, np.frombuffer(places, np.uint64), np.frombuffer(later, np.uint32)
-            )
+            keys, texts, places = self._set.rows(shard)
+            yield HeldKeys(keys, texts, np.frombuffer(places, np.uint64))
 
 
 class _PlainSet:
     """What the compiled set does, slower and with more memory."""
 
-    def __init__(self, limit: int, *, counted: bool) -> None:
+    def __init__(self, limit: int) -> None:
         self._most = limit // _BYTES_OF_KEY
         self._firsts: dict[bytes, tuple[int, bytes]] = {}  # the place and the hash of first lines
-        self._later: dict[bytes, int] | None = {} if counted else None
 
     def __len__(self) -> int:
         return len(self._firsts)
 
-    def add(self, keys: bytes, texts: bytes, places: Numbers) -> tuple[bytes, bytes, bytes] | None:
-        """Add rows of keys; return kinds, first places and counts, or None if they may not fit."""
+    def add(self, keys: bytes, texts: bytes, places: Numbers) -> tuple[bytes, bytes] | None:
+        """Add rows of keys; return kinds and first places, or None if they may not fit."""
         if len(self._firsts) + len(places) > self._most:
             return None
-        kinds, firsts, counts = bytearray(), list[int](), list[int]()
+        kinds, firsts = bytearray(), list[int]()
         for n, place in enumerate(places.tolist()):
             key, text = keys[16 * n : 16 * n + 16], texts[8 * n : 8 * n + 8]
             first, its_text = self._firsts.setdefault(key, (place, text))
@@ -146,14 +129,10 @@ class _PlainSet:
             else:
                 kinds.append(ALIKE if text == its_text else MERGED)
             firsts.append(first)
-            if self._later is not None:
-                later = self._later[key] = self._later.get(key, -1) + 1
-                counts.append(later + 1)
-        return bytes(kinds), np.array(firsts, "u8").tobytes(), np.array(counts, "u4").tobytes()
+        return bytes(kinds), np.array(firsts, "u8").tobytes()
 
-    def rows(self, _shard: int) -> tuple[bytes, bytes, bytes, bytes]:
-        """Return all keys, hashes and places, and how many lines came later if that is counted."""
+    def rows(self, _shard: int) -> tuple[bytes, bytes, bytes]:
+        """Return all keys, hashes and places."""
         places = np.array([place for place, _text in self._firsts.values()], "u8")
-        later = np.array(list((self._later or {}).values()), "u4")
         texts = b"".join([text for _place, text in self._firsts.values()])
-        return b"".join(self._firsts), texts, places.tobytes(), later.tobytes()
+        return b"".join(self._firsts), texts, places.tobytes()

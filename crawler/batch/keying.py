@@ -6,10 +6,10 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import chosen, selected, tally
+from canonry.crawler.batch.key_set import chosen
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.preference import Preference
 from canonry.crawler.files.blocks import Block
@@ -26,6 +26,9 @@ from canonry.crawler.files.line_streams import ahead
 
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; keying these takes less time than starting workers
+UNTOLD, _NO_KEY = -1, -2  # of the rules of a line: the kernel does not know them, nor its key
+
+RuleBits = npt.NDArray[np.int32]
 
 
 class Keyed(NamedTuple):
@@ -34,6 +37,7 @@ class Keyed(NamedTuple):
     keys: bytes  # 16 for each URL
     texts: bytes  # 8 for each URL: a hash of its spelling; zeros if that is canonical
     places: Numbers  # of the URLs, within the block
+    rules: RuleBits  # those that gave each URL its identity, as `rules_named` reads them; or UNTOLD
     blank: list[int]
     refused: list[tuple[int, str]]  # place and reason
     hosts: Counter[str]  # empty unless asked for
@@ -77,65 +81,47 @@ def keyed(
     prefer: Preference | None = None,
 ) -> Keyed:
     """Canonicalize lines and return their keys; count their hosts, and rank them, if asked to."""
-    keys, texts, has_key, ends, counted = _hashed(block, canonicalizer, hosts=hosts)
-    has_key[list(block.refused)] = 0
-    blank: list[int] = []
-    refused: list[tuple[int, str]] = []
-    more: list[int] = []
-    more_keys: list[bytes] = []
-    is_left = has_key == 0
-    left = np.flatnonzero(is_left).tolist()
-    lines = chosen(block._replace(ends=ends), is_left) if left else []
-    for place, line, answer in zip(left, lines, canonicalizer.many(lines), strict=True):
-        if place in block.refused:
-            refused.append((place, block.refused[place]))
-        elif not isinstance(answer, Refused):
-            more.append(place)
-            more_keys.append(answer.key)
-            if hosts:
-                counted[host_of(answer.identity)] += 1
-        elif not line or line.isspace():
-            blank.append(place)
-        else:
-            refused.append((place, answer.reason.name.lower()))
-    keys[more] = np.frombuffer(b"".join(more_keys), "V16")
-    has_key[more] = 1
-    places = np.flatnonzero(has_key)
-    if len(places) < len(has_key):
-        keys, texts = keys[places], texts[places]
-    numbers = places.astype(np.uint64)
-    spelled = texts.tobytes()
-    ranks = b"" if prefer is None else prefer.ranks(block, numbers, spelled)
-    return Keyed(keys.tobytes(), spelled, numbers, blank, refused, counted, ends, ranks)
-
-
-def _hashed(
-    block: Block, canonicalizer: Canonicalizer, *, hosts: bool
-) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void], npt.NDArray[np.uint8], bytes, Counter[str]]:
-    """Return for each line its key, a hash of its spelling, and whether the key is known yet.
-
-    Also return the ends of lines (b"" if not known), and the hosts of known keys if wanted.
-    """
     native = canonicalizer.native
     if native is not None:
-        made = native.lines(block.data, block.size, hosts)
-        keys, texts = np.frombuffer(made[0], "V16").copy(), np.frombuffer(made[1], "V8")
-        known = np.frombuffer(made[2], np.uint8).copy()
-        counted = Counter(tally(_without(block.refused, made[4], known)))
-        return keys, texts, known, made[3], counted
-    hashed = hashlib.blake2b
-    spelled = b"".join([hashed(line, digest_size=8).digest() for line in block.lines()])
-    texts = np.frombuffer(spelled, "V8")
-    return np.zeros(len(texts), "V16"), texts, np.zeros(len(texts), np.uint8), b"", Counter()
-
-
-def _without(refused: Mapping[int, str], hosts: bytes, known: npt.NDArray[np.uint8]) -> bytes:
-    """Return the hosts of the lines whose key is known, without those of refused lines."""
-    if not refused or not hosts:
-        return hosts
-    lines = np.flatnonzero(known)
-    all_hosts = Block("", 1, hosts[:-1], len(lines))
-    return selected(all_hosts, ~np.isin(lines, list(refused)))
+        made, texts, bits, ends, named = native.lines(block.data, block.size, hosts)
+        rules = np.frombuffer(bits, np.int32)
+    else:
+        hashed = hashlib.blake2b
+        made, ends, named = bytes(16 * block.size), b"", b""
+        texts = b"".join([hashed(line, digest_size=8).digest() for line in block.lines()])
+        rules = np.full(block.size, _NO_KEY, np.int32)
+    blank: list[int] = []
+    refused: list[tuple[int, str]] = []
+    is_left = rules == _NO_KEY
+    known = named.decode().split("\n")[:-1]
+    if block.refused:
+        is_refused = np.zeros(block.size, np.bool_)
+        is_refused[list(block.refused)] = True
+        known = list(compress(known, ~is_refused[~is_left])) if known else known
+        is_left |= is_refused
+    counted = Counter(known)
+    if is_left.any():
+        keys, rules, has_key = np.frombuffer(made, "V16").copy(), rules.copy(), ~is_left
+        left, lines = np.flatnonzero(is_left).tolist(), chosen(block._replace(ends=ends), is_left)
+        for place, line, answer in zip(left, lines, canonicalizer.many(lines), strict=True):
+            if place in block.refused:
+                refused.append((place, block.refused[place]))
+            elif not isinstance(answer, Refused):
+                has_key[place], rules[place] = True, UNTOLD
+                keys[place] = answer.key
+                if hosts:
+                    counted[host_of(answer.identity)] += 1
+            elif not line or line.isspace():
+                blank.append(place)
+            else:
+                refused.append((place, answer.reason.name.lower()))
+        places = np.flatnonzero(has_key).astype(np.uint64)
+        made, rules = keys[has_key].tobytes(), rules[has_key]
+        texts = np.frombuffer(texts, "V8")[has_key].tobytes()
+    else:
+        places = np.arange(block.size, dtype=np.uint64)
+    ranks = b"" if prefer is None else prefer.ranks(block, places, texts)
+    return Keyed(made, texts, places, rules, blank, refused, counted, ends, ranks)
 
 
 def in_order(blocks: Iterator[Block], plan: Plan) -> Iterator[tuple[Block, Keyed]]:

@@ -16,8 +16,6 @@ from canonry.crawler.key_files.sorted_keys import KEY, NO_KEYS, Keys
 
 _MOST = 4096  # partitions
 _ROW = [("high", "<u8"), ("low", "<u8"), ("text", "<u8"), ("place", "<u8")]
-TALLY = np.dtype([("first", "<u8"), ("lines", "<u8")])
-_NO_TALLIES = np.empty(0, TALLY)
 _ROW_BYTES = np.dtype(_ROW).itemsize
 _SORTING = 5  # deduplicating a partition takes this many times its size in memory
 
@@ -36,7 +34,6 @@ class Repeats(NamedTuple):
     alike: npt.NDArray[np.bool_]  # spelled like that line
     seen: Numbers  # the places of the lines with a key that was seen before
     fresh: Keys  # the keys not seen before, sorted; empty unless asked for
-    tallies: npt.NDArray[np.void]  # counts of lines without a row, by their first line
 
 
 class Partitions:
@@ -57,7 +54,6 @@ class Partitions:
         self._most_buffered = memory // 4
         self._bits = count.bit_length() - 1
         self._buffers: list[list[bytes]] = [[] for _ in range(count)]
-        self._tallies: list[list[bytes]] = [[] for _ in range(count)]
 
     @staticmethod
     def count_for(memory: int, rows: int, rank: int = 0) -> int:
@@ -97,31 +93,15 @@ class Partitions:
         rows["text"], rows["place"] = np.frombuffer(texts, "<u8"), places
         if ranks is not None:
             rows["rank"] = ranks
-        self._put(self._buffers, rows, rows["high"])
-
-    def add_tallies(self, keys: bytes, firsts: Numbers, lines: npt.NDArray[np.integer]) -> None:
-        """Add counts of lines that have no row themselves, for resources whose first line has one.
-
-        Args:
-            keys: 16 bytes each.
-            firsts: the place of the first line.
-            lines: the number of such lines.
-        """
-        rows = np.empty(len(firsts), TALLY)
-        rows["first"], rows["lines"] = firsts, lines
-        self._put(self._tallies, rows, np.frombuffer(keys, ">u8")[::2].astype(np.uint64))
-
-    def _put(self, buffers: list[list[bytes]], rows: npt.NDArray[np.void], high: Numbers) -> None:
-        """Append rows to the buffers of their partitions, by the first halves of their keys."""
         if self._bits == 0:
-            buffers[0].append(rows.tobytes())
+            self._buffers[0].append(rows.tobytes())
         else:
-            which = (high >> np.uint64(64 - self._bits)).astype(np.int64)
+            which = (rows["high"] >> np.uint64(64 - self._bits)).astype(np.int64)
             order = np.argsort(which, kind="stable")
             ends = np.searchsorted(which[order], np.arange(self.count + 1))
             sorted_rows = rows[order]
             for n in np.flatnonzero(np.diff(ends)):
-                buffers[n].append(sorted_rows[ends[n] : ends[n + 1]].tobytes())
+                self._buffers[n].append(sorted_rows[ends[n] : ends[n + 1]].tobytes())
         self._buffered += rows.nbytes
         if self._buffered > self._most_buffered:
             self.spill()
@@ -129,19 +109,15 @@ class Partitions:
     def spill(self) -> None:
         """Write the buffers to the files of the partitions."""
         self.folder.mkdir(exist_ok=True)
-        for buffers, name in ((self._buffers, self._file), (self._tallies, self._tally_file)):
-            for n, buffer in enumerate(buffers):
-                if buffer:
-                    with name(n).open("ab") as file:
-                        write_all(file, b"".join(buffer))
-                    buffer.clear()
+        for n, buffer in enumerate(self._buffers):
+            if buffer:
+                with self._file(n).open("ab") as file:
+                    write_all(file, b"".join(buffer))
+                buffer.clear()
         self._buffered = 0
 
     def _file(self, number: int) -> Path:
         return self.folder / f"{number:04}.keys"
-
-    def _tally_file(self, number: int) -> Path:
-        return self.folder / f"{number:04}.tallies"
 
     def files(self) -> list[Path]:
         """Return the files with all spilled rows."""
@@ -160,16 +136,11 @@ class Partitions:
             seen: returns which keys were seen before.
         """
         for n in range(self.count):
-            rows = np.frombuffer(_taken(self._buffers[n], self._file(n)), self._row)
-            tallies = np.frombuffer(_taken(self._tallies[n], self._tally_file(n)), TALLY)
-            yield _repeats(rows, seen)._replace(tallies=tallies)
-
-
-def _taken(buffer: list[bytes], file: Path) -> bytes:
-    """Return the contents of a file and a buffer, and empty the buffer."""
-    data = b"".join(buffer)
-    buffer.clear()
-    return file.read_bytes() + data if file.exists() else data
+            data = b"".join(self._buffers[n])
+            self._buffers[n].clear()
+            file = self._file(n)
+            stored = file.read_bytes() if file.exists() else b""
+            yield _repeats(np.frombuffer(stored + data, self._row), seen)
 
 
 def _repeats(rows: npt.NDArray[np.void], seen: Seen | None) -> Repeats:
@@ -195,4 +166,4 @@ def _repeats(rows: npt.NDArray[np.void], seen: Seen | None) -> Repeats:
         order, firsts, again = order[new], firsts[new], again[new]
     here, of_first = order[again], firsts[again]
     alike = text[here] == text[of_first]
-    return Repeats(place[here], place[of_first], alike, before, fresh, _NO_TALLIES)
+    return Repeats(place[here], place[of_first], alike, before, fresh)

@@ -1,5 +1,6 @@
 """The fate of each line of a dedup, and how many lines had each fate."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
@@ -107,3 +108,11 @@ class Summary:
             merged=counted.merged,
             merged_samples=counted.merged_samples,
         )
+
+
+class Deduplicated(NamedTuple):
+    """The counts of a finished job."""
+
+    summary: Summary
+    hosts: Mapping[str, int]  # lines of each host; empty unless a report is made
+    largest: Sequence[tuple[int, str]]  # resources with the most lines: their number, the first one

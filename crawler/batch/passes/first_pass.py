@@ -1,4 +1,4 @@
-"""The first pass of a dedup: key every line, then decide its fate."""
+"""Dedup in two passes: key every line and decide its fate, then read the lines again."""
 
 import os
 import shutil
@@ -13,15 +13,17 @@ from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, fingerprint
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.key_set import ALIKE, BLANK, MERGED, NEEDED, REFUSED, SEEN, chosen
-from canonry.crawler.batch.largest import largest, rise
-from canonry.crawler.batch.partition import Numbers, Partitions, Repeats
-from canonry.crawler.batch.passes.part_writer import Kinds
+from canonry.crawler.batch.partition import Numbers, Partitions
+from canonry.crawler.batch.passes.part_writer import Kinds, Part
 from canonry.crawler.compression import naming_file, write_all
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.locations import is_stream, version_of
 
 _MOST_HOSTS = 200_000  # in memory; beyond that the rarest are forgotten
 _SOME = 1 << 20  # rows of lines that are not URLs, in memory at once
+
+
+KeyedBlocks = Iterator[tuple[Block, keying.Keyed]]
 
 
 class Fates(NamedTuple):
@@ -64,7 +66,7 @@ class FirstPass:
         plan: Plan,
         workplace: Workplace,
         start: Start,
-        rest: Iterator[tuple[Block, keying.Keyed]] | None = None,
+        rest: KeyedBlocks | None = None,
     ) -> None:
         """Continue a job.
 
@@ -149,12 +151,10 @@ class FirstPass:
             for repeats in todo:
                 kinds[repeats.seen] = SEEN
                 kinds[repeats.place] = np.where(repeats.alike, ALIKE, MERGED)
-                named = ~repeats.alike
+                named = ~repeats.alike | plan.report  # a report shows those that are alike, too
                 firsts[repeats.place[named]] = repeats.first[named]
                 kinds[repeats.first[named]] |= NEEDED
                 write_all(fresh, repeats.fresh.tobytes())
-                if plan.report:
-                    self._note_sizes(repeats)
 
     def _decide_others(self, kinds: Kinds) -> None:
         """Set the fates of lines that are not URLs."""
@@ -163,17 +163,28 @@ class FirstPass:
                 rows = np.frombuffer(part, "<u8").reshape(-1, 2)
                 kinds[rows[:, 0]] = rows[:, 1]
 
-    def _note_sizes(self, repeats: Repeats) -> None:
-        """Keep the resources with the most lines."""
-        firsts, which, sizes = np.unique(repeats.first, return_index=True, return_counts=True)
-        lines, tallies = sizes + 1, repeats.tallies
-        if len(tallies) and len(firsts):
-            at = np.minimum(np.searchsorted(firsts, tallies["first"]), len(firsts) - 1)
-            are_here = firsts[at] == tallies["first"]
-            lines[at[are_here]] += tallies["lines"][are_here].astype(np.int64)
-        known = self._checkpoint.largest
-        found = rise(known, lines, firsts, repeats.place[which])
-        self._checkpoint.largest = largest([*known, *found])
+
+def decided(fates: Fates, blocks: Iterator[Block], place: int = 0) -> Iterator[Part]:
+    """Yield blocks that are read again, each with the fates of its lines.
+
+    Args:
+        fates: of all lines.
+        blocks: the last ones.
+        place: of their first line, among all lines.
+
+    Raises:
+        OSError: the input has changed since the first pass.
+    """
+    count = fates.checkpoint.lines
+    for block in blocks:
+        here = slice(place, min(place + block.size, count))
+        kinds = np.array(fates.kinds[here])
+        if len(kinds) != block.size:
+            break
+        yield Part(block, place, kinds, np.array(fates.firsts[here]))
+        place += block.size
+    if place != count:
+        raise OSError("the input has changed while it was read; run it again")
 
 
 def after(blocks: Iterator[Block], lines: int) -> Iterator[Block]:

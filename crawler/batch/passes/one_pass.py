@@ -4,10 +4,9 @@ Lines are written as they are read, so that it works as a filter on an endless p
 limit is reached, `FirstPass` continues with the remaining blocks.
 """
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import chain, count
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +14,17 @@ import numpy.typing as npt
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.checkpoint import Workplace
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import BLANK, REFUSED, SEEN, Added, KeySet
-from canonry.crawler.batch.largest import largest, rise
-from canonry.crawler.batch.partition import Numbers, Partitions
-from canonry.crawler.batch.passes.first_pass import Start, begun_in, count_block, rows_in
-from canonry.crawler.batch.passes.part_writer import KeptTexts, Part, PartWriter
+from canonry.crawler.batch.key_set import BLANK, REFUSED, SEEN, KeySet
+from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.passes.first_pass import (
+    KeyedBlocks,
+    Start,
+    begun_in,
+    count_block,
+    rows_in,
+)
+from canonry.crawler.batch.passes.part_writer import Part, PartWriter
 from canonry.crawler.batch.results import Results
-from canonry.crawler.batch.summary import Summary
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
@@ -61,16 +64,16 @@ class StreamEndedError(KeyboardInterrupt):
 class OnePass:
     """Decides and writes lines as they are read."""
 
-    def __init__(self, plan: Plan, workplace: Workplace, start: Start, texts: KeptTexts) -> None:
+    def __init__(self, plan: Plan, workplace: Workplace, start: Start, writer: PartWriter) -> None:
         """Start a job at its beginning.
 
         Args:
             plan: what to do.
             workplace: for the job's own files.
             start: its beginning.
-            texts: for the first lines that are not canonical.
+            writer: of the results.
         """
-        self.writer = PartWriter(plan, Summary(), texts)
+        self._writer = writer
         self._plan = plan
         self._workplace = workplace
         self._checkpoint, self._partitions = start
@@ -78,12 +81,12 @@ class OnePass:
         if plan.seen is not None and _is_held(plan):
             plan.seen.hold()
             limit -= plan.seen.held
-        self._keys = KeySet(limit, counted=plan.report)
+        self._keys = KeySet(limit)
         self._numbers = count(1)  # of folders of partitions
         self._files = ExitStack()
         self._fates: list[IO[bytes]] = []  # two files, for a run that resumes this one
 
-    def run(self, results: Results) -> tuple[Start, Iterator[tuple[Block, keying.Keyed]]] | None:
+    def run(self, results: Results) -> tuple[Start, KeyedBlocks] | None:
         """Write results until all is done or memory is used up.
 
         Returns:
@@ -98,16 +101,13 @@ class OnePass:
                 self._fates = [self._files.enter_context(name.open("wb")) for name in begun]
             try:
                 for block, keyed in stream:
-                    decided = self._part(block, keyed)
-                    if decided is None:
+                    part = self._part(block, keyed)
+                    if part is None:
                         self._give_up()
                         return Start(checkpoint, self._partitions), chain([(block, keyed)], stream)
-                    part, added = decided
                     count_block(checkpoint, block, keyed)
-                    self.writer.write(part, results)
+                    self._writer.write(part, results)
                     printed = checkpoint.lines
-                    if self._plan.report:
-                        self._note_largest(part, added)
                     if self._fates:
                         write_all(self._fates[0], part.kinds.tobytes())
                         write_all(self._fates[1], part.firsts.tobytes())
@@ -128,49 +128,28 @@ class OnePass:
         """Return True if the new keys go to the file of those seen before."""
         return self._plan.seen is not None and self._plan.seen.is_extended
 
-    def _part(self, block: Block, keyed: keying.Keyed) -> "tuple[Part, _Here] | None":
+    def _part(self, block: Block, keyed: keying.Keyed) -> Part | None:
         """Decide the lines of a block; None if memory is used up."""
         place = self._checkpoint.lines
-        keys, texts, places = keyed.keys, keyed.texts, keyed.places
+        keys, texts, places, rules = keyed.keys, keyed.texts, keyed.places, keyed.rules
         seen_here = places[:0]
         if self._plan.seen is not None:
             seen = self._plan.seen.among(as_keys(keys))
-            seen_here = places[seen]
-            keys, places = as_keys(keys)[~seen].tobytes(), places[~seen]
+            seen_here, places, rules = places[seen], places[~seen], rules[~seen]
+            keys = as_keys(keys)[~seen].tobytes()
             texts = np.frombuffer(texts, "V8")[~seen].tobytes()
         added = self._keys.add(keys, texts, places + np.uint64(place))
         if added is None:
             return None
-        fresh = _Here(places, added)
         if len(places) == block.size:
-            return Part(block, place, added.kinds, added.firsts), fresh
+            return Part(block, place, added.kinds, added.firsts, rules)
         kinds = np.full(block.size, BLANK, np.uint8)
         firsts = np.zeros(block.size, np.uint64)
+        acted = np.zeros(block.size, np.int32)
         kinds[seen_here] = SEEN
-        kinds[places], firsts[places] = added.kinds, added.firsts
+        kinds[places], firsts[places], acted[places] = added.kinds, added.firsts, rules
         kinds[[n for n, _reason in keyed.refused]] = REFUSED
-        return Part(block, place, kinds, firsts), fresh
-
-    def _note_largest(self, part: Part, fresh: "_Here") -> None:
-        """Keep the resources with the most lines, with their first lines."""
-        earlier = self._checkpoint.largest
-        places = fresh.places + np.uint64(part.place)
-        risen = sorted(
-            rise(earlier, fresh.added.counts, fresh.added.firsts, places),
-            key=lambda resource: resource.later,
-        )
-        if not risen:
-            return
-        earlier_firsts = {resource.first for resource in earlier}
-        new = [resource for resource in risen if resource.first not in earlier_firsts]
-        texts = self.writer.first_lines(
-            part.block,
-            [resource.later - part.place for resource in new],
-            [resource.first for resource in new],
-        )
-        named = [resource._replace(text=text) for resource, text in zip(new, texts, strict=True)]
-        grown = [resource for resource in risen if resource.first in earlier_firsts]
-        self._checkpoint.largest = largest([*earlier, *grown, *named])
+        return Part(block, place, kinds, firsts, acted)
 
     def _give_up(self) -> None:
         """Hand the keys over to partitions, and free their memory."""
@@ -194,40 +173,32 @@ class OnePass:
 
     def _spread(self) -> None:
         """Spread the keys over partitions in a new folder."""
-        folder = self._workplace.folder / f"keys-{next(self._numbers)}"
-        self._partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
-        for keys, texts, places, later in self._keys.rows():
-            self._partitions.add(keys, texts, places)
-            if self._plan.report:
-                several = later > 0
-                some = as_keys(keys)[several].tobytes()
-                self._partitions.add_tallies(some, places[several], later[several])
+        name = f"keys-{next(self._numbers)}"
+        self._partitions = self._keys_in(name, self._checkpoint.lines)
         self._partitions.spill()
-        self._checkpoint.keys = folder.name
+        self._checkpoint.keys = name
 
     def _write_fresh(self, lines: int) -> None:
         """Write the keys of the first lines, sorted, and free the memory of all keys.
 
         Keys seen before are not among them.
         """
-        folder = self._workplace.folder / "fresh-keys"
-        partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
-        for keys, texts, places, _later in self._keys.rows():
-            early = places < lines
-            some = as_keys(keys)[early].tobytes(), np.frombuffer(texts, "V8")[early].tobytes()
-            partitions.add(*some, places[early])
+        partitions = self._keys_in("fresh-keys", lines)
         self._keys = KeySet(1)
         with self._workplace.fresh.open("wb") as file:
             for found in partitions.unique(_none):
                 write_all(file, found.fresh.tobytes())
         partitions.delete()
 
-
-class _Here(NamedTuple):
-    """The lines of a block that are URLs not seen before, and their fates."""
-
-    places: Numbers  # in the block
-    added: Added
+    def _keys_in(self, name: str, lines: int) -> Partitions:
+        """Return the keys of the first lines in partitions."""
+        folder = self._workplace.folder / name
+        partitions = Partitions(folder, self._plan.memory // 4, self._partitions.count)
+        for keys, texts, places in self._keys.rows():
+            early = places < lines
+            some = as_keys(keys)[early].tobytes(), np.frombuffer(texts, "V8")[early].tobytes()
+            partitions.add(*some, places[early])
+        return partitions
 
 
 def _none(keys: Keys) -> npt.NDArray[np.bool_]:

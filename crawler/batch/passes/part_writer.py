@@ -1,9 +1,10 @@
 """Write the fates of the lines of a block, and name the rules that merged them."""
 
+import heapq
 import mmap
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -11,19 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import redact
-from canonry.canon.pipeline import kernels_rules, merging_rules
+from canonry.canon.pipeline import kernels_rules, merging_rules, rules_named
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import (
-    ALIKE,
-    FIRST,
-    MERGED,
-    NEEDED,
-    REFUSED,
-    SEEN,
-    chosen,
-)
+from canonry.crawler.batch.key_set import ALIKE, FIRST, MERGED, NEEDED, REFUSED, SEEN, chosen
+from canonry.crawler.batch.keying import UNTOLD, RuleBits
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.results import Fate, Results, as_read
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
@@ -32,6 +26,8 @@ from canonry.crawler.files.blocks import Block
 
 Kinds = npt.NDArray[np.uint8]  # one for each line
 _MOST_TRACED = 200_000  # merges traced without a map; tracing is a hundred times slower
+_MOST_COUNTED = 200_000  # repeated resources in memory; beyond that the rarest are forgotten
+_SHOWN = 20  # of the resources with the most lines
 
 
 class Part(NamedTuple):
@@ -41,28 +37,42 @@ class Part(NamedTuple):
     place: int  # of its first line, among all lines
     kinds: Kinds
     firsts: Numbers  # the place of the first line of a merged one's resource
+    rules: RuleBits | None = None  # those that acted on each URL; None: not known
 
     def of_kind(self, kind: int) -> npt.NDArray[np.bool_]:
         """Return a mask of the lines with a given fate."""
         found: npt.NDArray[np.bool_] = (self.kinds & ~np.uint8(NEEDED)) == kind
         return found
 
+    def rules_of(self, mask: npt.NDArray[np.bool_]) -> RuleBits:
+        """Return the rules that acted on some of the URLs, or UNTOLD."""
+        if self.rules is None:
+            return np.full(np.count_nonzero(mask), UNTOLD, np.int32)
+        return self.rules[mask]
+
+
+class _Repeated(NamedTuple):
+    """A resource with several lines."""
+
+    lines: int
+    line: bytes  # one of those after the first
+
 
 class PartWriter:
     """Writes results part by part, in order, and counts them."""
 
-    def __init__(self, plan: Plan, summary: Summary, texts: "KeptTexts") -> None:
+    def __init__(self, plan: Plan, texts: "KeptTexts") -> None:
         """Write the results of a plan.
 
         Args:
             plan: with ``mapped`` if the fate of every line is written.
-            summary: to count in.
             texts: the kept lines of earlier parts, to which more are added.
         """
-        self.counted = summary
+        self.counted = Summary()
         self._plan = plan
-        self._texts = texts
+        self.texts = texts
         self._traces = 0
+        self._repeated: dict[int, _Repeated] = {}  # by the place of the first line
 
     def write(self, part: Part, results: Results) -> None:
         """Write the lines that are kept, and the fate of every line."""
@@ -71,35 +81,45 @@ class PartWriter:
         self.counted.exact += int(part.of_kind(ALIKE).sum())
         self.counted.seen += int(part.of_kind(SEEN).sum())
         if self._plan.prefer is None:  # else they are kept already
-            self._texts.put_needed(part)
+            self.texts.put_needed(part)
         if results.distinct is not None:
             results.distinct.write_block(part.block, is_first)
+        if self._plan.report:
+            self._count_repeated(part)
+        merges = self._merge(part)
         if self._plan.mapped:
-            results.map(self._map(part))
-        else:
-            self._merge(part)
+            results.map(self._map(part, merges))
 
-    def first_lines(self, block: Block, numbers: Sequence[int], firsts: Sequence[int]) -> list[str]:
-        """Return the first lines of resources, for people.
+    def _count_repeated(self, part: Part) -> None:
+        """Count the lines of each resource that has several."""
+        again = part.of_kind(ALIKE) | part.of_kind(MERGED)
+        firsts, which, counts = np.unique(part.firsts[again], return_index=True, return_counts=True)
+        order = np.argsort(which)
+        lines = chosen(part.block, _within(again, which))
+        known = self._repeated
+        for first, count, line in zip(
+            firsts[order].tolist(), counts[order].tolist(), lines, strict=True
+        ):
+            one = known.get(first) or _Repeated(1, line)
+            known[first] = one._replace(lines=one.lines + count)
+        if len(known) > _MOST_COUNTED:
+            most = heapq.nlargest(_MOST_COUNTED // 2, known.items(), key=_size_and_place)
+            self._repeated = dict(most)
 
-        Args:
-            block: with a later line of each resource.
-            numbers: of these lines in the block, ascending and distinct.
-            firsts: the places of the first lines, whose blocks were written.
-        """
-        mask = np.zeros(block.size, np.bool_)
-        mask[numbers] = True
-        kept = self._texts.get_all(np.array(firsts, np.uint64))
+    def largest(self) -> list[tuple[int, str]]:
+        """Return the resources with the most lines: their number, and the first one for people."""
+        most = heapq.nlargest(_SHOWN, self._repeated.items(), key=_size_and_place)
+        firsts = self.texts.get_all(np.array([first for first, _one in most], np.uint64))
+        make = self._plan.canonicalizer
         return [
-            redact(self._plan.canonicalizer.identity(line) if first is None else _shown(first))
-            for line, first in zip(chosen(block, mask), kept, strict=True)
+            (one.lines, redact(make.identity(one.line) if first is None else _shown(first)))
+            for (_place, one), first in zip(most, firsts, strict=True)
         ]
 
-    def _map(self, part: Part) -> Iterator[Fate]:
+    def _map(self, part: Part, merges: "_Merges") -> Iterator[Fate]:
         """Yield the fate of each line of a block that is not blank, as `map_row` returns it."""
         block = part.block
         refused: dict[int, str] = {}
-        merges = self._merge(part)
         merged = zip(merges.lines, merges.firsts, merges.rules, strict=True)
         kinds = (part.kinds & ~np.uint8(NEEDED)).tolist()
         lines = zip(as_read(block.data).split("\n"), kinds, strict=True)
@@ -121,29 +141,47 @@ class PartWriter:
             yield text, same_as, reason, block.source, number
 
     def _merge(self, part: Part) -> "_Merges":
-        """Count the merged lines of a block by their rules, and return them."""
+        """Count the merged lines of a block by their rules; return those whose text was needed.
+
+        Two spellings are merged by the rules that acted on one of them alone. Where a rule acted on
+        both, or the kernel does not know it, their texts say.
+        """
         mask = part.of_kind(MERGED)
-        lines = chosen(part.block, mask)
-        firsts = self._texts.get_all(part.firsts[mask])
-        rules = [
-            self._traced(line, first) if known is None else known
-            for line, first, known in zip(
-                lines,
-                firsts,
-                kernels_rules(self._plan.canonicalizer, lines, firsts),
-                strict=True,
-            )
-        ]
-        for rule, count in Counter(rules).items():
-            n = rules.index(rule)
-            if not rule:  # the spellings differ, but no rule has a name for it
-                self.counted.exact += count
-            elif rule == NOT_EXAMINED:
-                self.counted.merge(rule, _shown(lines[n]), "", count)
-            else:
-                first = self._first_text(lines[n], firsts[n])
-                self.counted.merge(rule, _shown(lines[n]), first, count)
-        return _Merges(lines, firsts, rules)
+        places = part.firsts[mask]
+        mine, theirs = part.rules_of(mask), self.texts.rules_of(places)
+        is_told = ((mine | theirs) >= 0) & ((mine & theirs) == 0)
+        rules = np.where(is_told, mine ^ theirs, UNTOLD)
+        codes, samples, counts = np.unique(rules, return_index=True, return_counts=True)
+        is_needed = ~is_told | self._plan.mapped
+        is_needed[samples] = True
+        lines = chosen(part.block, _within(mask, np.flatnonzero(is_needed)))
+        firsts = self.texts.get_all(places[is_needed])
+        names = [rules_named(code) for code in rules[is_needed].tolist()]
+        untold = [n for n, name in enumerate(names) if name is None]
+        asked = kernels_rules(
+            self._plan.canonicalizer, [lines[n] for n in untold], [firsts[n] for n in untold]
+        )
+        for n, name in zip(untold, asked, strict=True):
+            names[n] = self._traced(lines[n], firsts[n]) if name is None else name
+        numbers = Counter(names[n] for n in untold)
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            if code != UNTOLD:
+                numbers[rules_named(code)] += count
+        found = _Merges(lines, firsts, [name or "" for name in names])
+        for name in dict.fromkeys(found.rules):
+            self._count(name, numbers[name], found, found.rules.index(name))
+        return found
+
+    def _count(self, rules: str, count: int, merges: "_Merges", n: int) -> None:
+        """Count lines that rules merged, of which the first has a number among the merges."""
+        line = merges.lines[n]
+        if not rules:  # the spellings differ, but no rule has a name for it
+            self.counted.exact += count
+        elif rules == NOT_EXAMINED:
+            self.counted.merge(rules, _shown(line), "", count)
+        else:
+            first = self._first_text(line, merges.firsts[n])
+            self.counted.merge(rules, _shown(line), first, count)
 
     def _traced(self, line: bytes, first: bytes | None) -> str:
         """Return the rules that merged a line, where the kernel does not know them."""
@@ -159,11 +197,25 @@ class PartWriter:
 
 
 class _Merges(NamedTuple):
-    """The merged lines of a block."""
+    """Merged lines of a block."""
 
     lines: list[bytes]
     firsts: list[bytes | None]  # of each, the first line of its resource; None: it is canonical
     rules: list[str]  # of each: those that merged it
+
+
+def _size_and_place(item: tuple[int, _Repeated]) -> tuple[int, int]:
+    """Return by what resources are compared: their lines, then which came last."""
+    return item[1].lines, item[0]
+
+
+def _within(
+    mask: npt.NDArray[np.bool_], which: npt.NDArray[np.signedinteger]
+) -> npt.NDArray[np.bool_]:
+    """Return a mask of some of the lines that a mask selects, given their numbers among these."""
+    found = np.zeros(len(mask), np.bool_)
+    found[np.flatnonzero(mask)[which]] = True
+    return found
 
 
 def _shown(line: bytes) -> str:
@@ -179,6 +231,7 @@ class KeptTexts:
         self._file = path.open("w+b")
         self._places = array("Q")
         self._starts = array("Q", [0])
+        self._rules = array("i")
 
     def __enter__(self) -> Self:
         """Return the texts."""
@@ -189,31 +242,40 @@ class KeptTexts:
         self._file.close()
 
     def put_needed(self, part: Part) -> None:
-        """Keep the lines of a block whose text may be needed."""
+        """Keep the lines of a block whose text may be needed, and the rules that acted on them."""
         needed = (part.kinds & NEEDED) > 0
-        self.put(part.place + np.flatnonzero(needed), chosen(part.block, needed))
+        if not needed.any():
+            return
+        texts = chosen(part.block, needed)
+        write_all(self._file, b"".join(texts))
+        places = part.place + np.flatnonzero(needed)
+        self._places.frombytes(places.astype(np.uint64).tobytes())
+        ends = np.cumsum([len(text) for text in texts]) + self._starts[-1]
+        self._starts.frombytes(ends.astype(np.uint64).tobytes())
+        self._rules.frombytes(part.rules_of(needed).tobytes())
 
-    def put(self, places: npt.NDArray[np.int64], texts: Sequence[bytes]) -> None:
-        """Keep lines."""
-        if texts:
-            write_all(self._file, b"".join(texts))
-            self._places.frombytes(places.astype(np.uint64).tobytes())
-            ends = np.cumsum([len(text) for text in texts]) + self._starts[-1]
-            self._starts.frombytes(ends.astype(np.uint64).tobytes())
+    def rules_of(self, places: Numbers) -> RuleBits:
+        """Return the rules that acted on the line of each place; 0 if it was not put."""
+        at, is_put = self._at(places)
+        if not is_put.any():
+            return np.zeros(len(places), np.int32)
+        return np.where(is_put, np.frombuffer(self._rules, np.int32)[at], 0).astype(np.int32)
 
     def get_all(self, places: Numbers) -> list[bytes | None]:
         """Return a line for each place, or None if it was not put."""
-        if not len(places) or not self._places:
+        at, is_put = self._at(places)
+        if not is_put.any():
             return [None] * len(places)
         self._file.flush()
-        known = np.frombuffer(self._places, np.uint64)
         starts = np.frombuffer(self._starts, np.uint64)
-        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
-        spans = zip(
-            (known[at] == places).tolist(),
-            starts[at].tolist(),
-            starts[at + 1].tolist(),
-            strict=True,
-        )
+        spans = zip(is_put.tolist(), starts[at].tolist(), starts[at + 1].tolist(), strict=True)
         with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as texts:
-            return [texts[start:end] if is_put else None for is_put, start, end in spans]
+            return [texts[start:end] if put else None for put, start, end in spans]
+
+    def _at(self, places: Numbers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Return which of the lines that were put has each place, and whether one has."""
+        if not self._places:
+            return np.zeros(len(places), np.intp), np.zeros(len(places), np.bool_)
+        known = np.frombuffer(self._places, np.uint64)
+        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+        return at, known[at] == places

@@ -79,11 +79,15 @@ def test_the_kernel_answers_for_many_urls(make: canonry.Canonicalizer) -> None:
 
 @given(lines=st.lists(tidy.map(str.encode) | raw | st.binary(max_size=300), max_size=12))
 def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -> None:
-    """Lines that the kernel cannot handle are marked as unknown; canonical ones have no hash."""
+    """Lines that the kernel cannot handle are marked as unknown; canonical ones have no hash.
+
+    The rules that acted are those that merge a line with its identity, or are left open.
+    """
     assert WEB.native is not None
     block = b"\n".join(lines)
     given_lines = block.split(b"\n")
-    keys, texts, known, ends, hosts = WEB.native.lines(block, len(given_lines), True)  # noqa: FBT003
+    keys, texts, masks, ends, hosts = WEB.native.lines(block, len(given_lines), True)  # noqa: FBT003
+    rules = memoryview(masks).cast("i").tolist()
     answers = [WEB.native.canonical(line) for line in given_lines]
     assert hosts.decode().splitlines() == [
         urlsplit(one.identity).hostname for one in answers if one
@@ -97,7 +101,9 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
     assert len(keys) == 16 * len(given_lines)
     for n, line in enumerate(given_lines):
         found = WEB.native.canonical(line)
-        assert known[n] == (found is not None)
+        assert (rules[n] == -2) == (found is None)
+        [merging] = memoryview(WEB.native.merging([line], [None])).cast("i")
+        assert rules[n] in {-1, -2, merging}
         assert keys[16 * n : 16 * n + 16] == (bytes(16) if found is None else found.key)
         is_canonical = found is not None and found.identity.encode() == line
         hashed = hashlib.blake2b(line, digest_size=8).digest()
@@ -107,8 +113,8 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
 def test_lines_of_any_length_are_keyed() -> None:
     assert WEB.native is not None
     lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
-    keys, _, known, _, hosts = WEB.native.lines(b"\n".join(lines), len(lines))
-    assert known == bytes([1]) * len(lines)
+    keys, _, rules, _, hosts = WEB.native.lines(b"\n".join(lines), len(lines))
+    assert -2 not in memoryview(rules).cast("i").tolist()
     assert keys == b"".join(WEB(line).key for line in lines)
     assert hosts == b""  # they were not asked for
     with pytest.raises(TypeError, match="must be bytes"):

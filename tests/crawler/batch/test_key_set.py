@@ -1,7 +1,5 @@
 """The set of keys: a dictionary that is not larger than it may be."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,62 +16,53 @@ _KEYS = st.integers(0, 40).map(lambda n: n.to_bytes(8) * 2)
 _ROWS = st.lists(st.tuples(_KEYS, st.integers(0, 2)), max_size=200)
 
 
-Answer = tuple[int, int, int]
+Answer = tuple[int, int]
 
 
 def add(keys: key_set.KeySet, rows: list[tuple[bytes, int]], place: int) -> list[Answer]:
-    """Add lines; return for each what it is, its first line, and how many lines so far."""
+    """Add lines; return for each what it is, and its first line."""
     found = keys.add(
         b"".join(key for key, _ in rows),
         b"".join(text.to_bytes(8, "little") for _, text in rows),
         np.arange(place, place + len(rows), dtype=np.uint64),
     )
     assert found is not None
-    counts = found.counts.tolist() or [0] * len(rows)
-    return list(zip(found.kinds.tolist(), found.firsts.tolist(), counts, strict=True))
+    return list(zip(found.kinds.tolist(), found.firsts.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("compiled", [_key_set, None], ids=["compiled", "plain"])
-@given(rows=_ROWS, cut=st.integers(0, 200), counted=st.booleans())
+@given(rows=_ROWS, cut=st.integers(0, 200))
 @settings(max_examples=tries(0.5))
 def test_it_answers_like_a_dictionary(
-    compiled: object, rows: list[tuple[bytes, int]], cut: int, counted: bool
+    compiled: object, rows: list[tuple[bytes, int]], cut: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_set, "_compiled", compiled)
-        check_answers(rows, cut, counted=counted)
+        check_answers(rows, cut)
 
 
-def check_answers(rows: list[tuple[bytes, int]], cut: int, *, counted: bool) -> None:
+def check_answers(rows: list[tuple[bytes, int]], cut: int) -> None:
     """Compare a set with a dictionary."""
-    keys = key_set.KeySet(1 << 20, counted=counted)
+    keys = key_set.KeySet(1 << 20)
     found = add(keys, rows[:cut], 0) + add(keys, rows[cut:], len(rows[:cut]))
     seen: dict[bytes, tuple[int, int]] = {}
-    lines: Counter[bytes] = Counter()
     for place, ((key, text), answer) in enumerate(zip(rows, found, strict=True)):
-        lines[key] += counted
         if key not in seen:
             seen[key] = place, text
-            assert answer == (FIRST | NEEDED if text else FIRST, place, lines[key])
+            assert answer == (FIRST | NEEDED if text else FIRST, place)
         else:
             kind = ALIKE if seen[key][1] == text else MERGED
-            assert answer == (kind, seen[key][0], lines[key])
+            assert answer == (kind, seen[key][0])
     assert len(keys) == len(seen)
     kept = {
         held[16 * n : 16 * n + 16]: (
             int(places[n]),
             int.from_bytes(texts[8 * n : 8 * n + 8], "little"),
         )
-        for held, texts, places, _later in keys.rows()
+        for held, texts, places in keys.rows()
         for n in range(len(places))
     }
     assert kept == seen
-    later = [
-        (held.keys[16 * n : 16 * n + 16], more)
-        for held in keys.rows()
-        for n, more in enumerate(held.later.tolist())
-    ]
-    assert dict(later) == {key: count - 1 for key, count in lines.items() if count}
 
 
 def test_a_hundred_thousand_keys_are_told_apart() -> None:
@@ -81,21 +70,18 @@ def test_a_hundred_thousand_keys_are_told_apart() -> None:
     rng = np.random.default_rng(1)
     some = [rng.bytes(8) for _ in range(300)]
     rows = [(one + other, 0) for one in some for other in some]
-    keys = key_set.KeySet(1 << 24, counted=True)
+    keys = key_set.KeySet(1 << 24)
     for again in (False, True):
         for start in range(0, len(rows), 1000):
             found = add(keys, rows[start : start + 1000], start)
-            assert {(kind, lines) for kind, _, lines in found} == {
-                (ALIKE, 2) if again else (FIRST, 1)
-            }
-            assert [first for _, first, _ in found] == list(range(start, start + len(found)))
+            assert {kind for kind, _ in found} == {ALIKE if again else FIRST}
+            assert [first for _, first in found] == list(range(start, start + len(found)))
     assert len(keys) == 90_000
 
 
-@pytest.mark.parametrize(("counted", "weight"), [(False, 24), (True, 28)])
-def test_it_takes_no_more_than_it_may(*, counted: bool, weight: int) -> None:
-    keys = key_set.KeySet(1 << 20, counted=counted)
-    most = (1 << 20) * 0.64 / weight
+def test_it_takes_no_more_than_it_may() -> None:
+    keys = key_set.KeySet(1 << 20)
+    most = (1 << 20) * 0.64 / 24
     rng = np.random.default_rng(2)
     added = 0
     while keys.add(rng.bytes(16 * 100), bytes(800), np.arange(100, dtype=np.uint64)) is not None:
@@ -114,31 +100,11 @@ def test_a_wrong_call_is_an_error() -> None:
         _key_set.KeySet(1000, bytes(15))
     with pytest.raises(IndexError, match="256 shards"):
         keys.rows(256)
-    with pytest.raises(ValueError, match="one byte for each line"):
-        _key_set.selected(b"a\nb", np.zeros(3, np.bool_), b"")
     with pytest.raises(ValueError, match="ends have four"):
         _key_set.selected(b"a\nb", np.ones(2, np.bool_), bytes(4))
     for ends in ([1, 4], [3, 1], [3, 3]):
         with pytest.raises(ValueError, match="lines end in the block"):
             _key_set.selected(b"a\nb", np.array([False, True]), np.array(ends, "<u4").tobytes())
-
-
-@given(st.lists(st.sampled_from(["", "a", "host.example", "\u00e9", "h" * 16]), max_size=60))
-def test_lines_are_counted_in_the_order_of_the_first(lines: list[str]) -> None:
-    data = "".join(f"{line}\n" for line in lines).encode()
-    expected = list(Counter(lines).items())
-    assert list(key_set.tally(data).items()) == expected
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(key_set, "_compiled", None)
-        assert list(key_set.tally(data).items()) == expected
-
-
-def test_many_lines_are_counted() -> None:
-    lines = [f"host{n % 5000}.example" for n in range(12_000)]
-    assert key_set.tally("\n".join([*lines, ""]).encode()) == Counter(lines)
-    for words in ((b"a", bytes(16)), (b"a\n", bytes(15))):
-        with pytest.raises(ValueError, match="whole lines"):
-            _key_set.tally(*words)
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"bc"]), min_size=1), st.data())

@@ -4,18 +4,17 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
 
 import canonry
-from canonry.crawler.batch import job, key_set, largest, results
+from canonry.crawler.batch import job, key_set, results
 from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.partition import Partitions
-from canonry.crawler.batch.passes import one_pass
+from canonry.crawler.batch.passes import one_pass, part_writer
 from canonry.crawler.files import line_streams
 from canonry.crawler.files.formats import InputFormat
 
@@ -62,8 +61,8 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(line_streams, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda *_sizes: 1 << bits)
-        patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
-        patch.setattr(largest, "_MOST", most)
+        patch.setattr(one_pass, "KeySet", lambda _: key_set.KeySet(limit or 1 << 20))
+        patch.setattr(part_writer, "_SHOWN", most)
         path = Path(folder, "in.txt")
         path.write_text("\n".join([*lines, "http://end.example/"]))
         plan = Plan(
@@ -76,23 +75,20 @@ def test_they_are_those_of_all_lines_wherever_the_input_is_cut(
         with workplace(None) as place:
             done = job.dedup(plan, place, results.Results())
     rows, hosts = expected(lines, most)
-    assert sorted(done.largest) == sorted(rows)
+    assert done.largest == rows
     assert done.hosts == hosts + Counter(["end.example"])
 
 
-@given(st.lists(st.integers(0, 30), max_size=300), st.integers(1, 40))
-@settings(max_examples=tries(0.3))
-def test_the_largest_so_far_are_the_largest_at_the_end(firsts: list[int], block: int) -> None:
-    counts: Counter[int] = Counter()
-    known: list[largest.Numerous] = []
-    for start in range(0, len(firsts), block):
-        lines = []
-        for first in firsts[start : start + block]:
-            counts[first] += 1
-            lines.append(counts[first])
-        here = np.array(firsts[start : start + block], np.uint64)
-        known = largest.largest(
-            [*known, *largest.rise(known, np.array(lines, np.uint32), here, here)]
-        )
-    rows = sorted(((n, first) for first, n in counts.items() if n > 1), reverse=True)
-    assert [(one.lines, one.first) for one in known] == rows[:20]
+def test_beyond_a_number_of_resources_the_rarest_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(line_streams, "BLOCK", 1 << 10)
+    monkeypatch.setattr(part_writer, "_MOST_COUNTED", 200)
+    lines = [f"http://a.example/{n}" for n in range(2000) for _again in range(2)]
+    lines[::7] = ["http://often.example/"] * len(lines[::7])
+    (tmp_path / "in.txt").write_text("\n".join(lines))
+    plan = Plan(files=[str(tmp_path / "in.txt")], canonicalizer=WEB, report=True)
+    with workplace(None) as place:
+        done = job.dedup(plan, place, results.Results())
+    assert done.largest[0] == (len(lines[::7]), "http://often.example/")
+    assert len(done.largest) == 20

@@ -32,9 +32,7 @@ from canonry.crawler.batch.checkpoint import workplace
 from canonry.crawler.batch.dedup_job import Plan
 from canonry.crawler.batch.partition import Partitions
 from canonry.crawler.batch.passes import one_pass
-from canonry.crawler.batch.passes.first_pass import FirstPass, begin
-from canonry.crawler.batch.passes.part_writer import KeptTexts, PartWriter
-from canonry.crawler.batch.passes.second_pass import SecondPass
+from canonry.crawler.batch.passes.first_pass import FirstPass, begin, decided
 from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import line_streams, tables
 from canonry.crawler.files.formats import InputFormat
@@ -104,7 +102,7 @@ def test_it_is_the_plain_definition_wherever_the_input_is_cut(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(line_streams, "BLOCK", block)
         patch.setattr(Partitions, "count_for", lambda *_sizes: 1 << bits)
-        patch.setattr(one_pass, "KeySet", lambda _, **kw: key_set.KeySet(limit or 1 << 20, **kw))
+        patch.setattr(one_pass, "KeySet", lambda _: key_set.KeySet(limit or 1 << 20))
         path = Path(folder, "in.txt")
         path.write_bytes(b"\n".join(lines))
         kept, fates, summary = run(path, mapped=mapped)
@@ -235,13 +233,11 @@ def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) ->
     path = tmp_path / "in"
     path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
     plan = Plan(files=[str(path)], canonicalizer=WEB)
-    with workplace(None) as place, KeptTexts(tmp_path / "texts") as texts:
+    with workplace(None) as place:
         fates = FirstPass(plan, place, begin(plan, place)).run()
         path.write_bytes(b"http://a.example/1\n")
-        again = SecondPass(plan, fates, texts)
-        writer = PartWriter(plan, Summary(), texts)
         with pytest.raises(OSError, match="the input has changed while it was read"):
-            again.run(plan.blocks(Summary()), 0, writer, results.Results())
+            list(decided(fates, plan.blocks(Summary())))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
