@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # as in `canonry.canon`
 if TYPE_CHECKING:
     from canonry.canon.pipeline.canonical import common_ends
     from canonry.canon.pipeline.merging import RULES, kernels_rules, merging_rules, rules_named
-    from canonry.canon.pipeline.native import is_compiled, kernel_in_words
+    from canonry.canon.pipeline.native import is_compiled, kernel_in_words, rule_bit
     from canonry.canon.pipeline.rewriting import Rewritten, followed, forms_of, rewrite_many
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "kernels_rules",
     "merging_rules",
     "rewrite_many",
+    "rule_bit",
     "rules_named",
 ]
 
@@ -30,6 +31,7 @@ _PLACES = {
     "kernel_in_words": "native",
     "kernels_rules": "merging",
     "merging_rules": "merging",
+    "rule_bit": "native",
     "rules_named": "merging",
 }  # the others are in "rewriting"
 

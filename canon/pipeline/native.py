@@ -48,6 +48,11 @@ def named(rules: int) -> frozenset[str]:
     return frozenset(name for bit, name in enumerate(RULES) if rules >> bit & 1)
 
 
+def rule_bit(name: str) -> int:
+    """Return the bit of a rule in what `Kernel.lines` and `Kernel.merging` return; 0: no kernel."""
+    return 1 << RULES.index(name) if is_compiled() else 0
+
+
 def kernel(policy: Policy, canonical: type[_T]) -> "Kernel[_T] | None":
     """Return the compiled kernel of a policy, or None if it cannot run this policy.
 

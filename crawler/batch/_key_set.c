@@ -12,7 +12,7 @@
 
 typedef unsigned char byte;
 
-enum { VERSION = 4 }; /* equals _VERSION in key_set.py; raise both when results change */
+enum { VERSION = 5 }; /* equals _VERSION in key_set.py; raise both when results change */
 enum { KEY = 16, END = 4, SHARDS = 256, SMALLEST = 64, AHEAD = 8 };
 /* Kinds of lines, as in key_set.py. NEEDED: a flag of a first line that is not canonical. */
 enum { FIRST = 0, ALIKE = 1, MERGED = 2, NEEDED = 0x10 };
@@ -29,6 +29,7 @@ typedef struct {
 
 typedef struct { /* a first line that is not canonical */
     uint64_t place, text;
+    int32_t rules; /* that gave it its identity */
 } Odd;
 
 typedef struct {
@@ -74,7 +75,7 @@ static int grow(KeySet *k, Shard *shard) {
     return 1;
 }
 
-static int note_odd(KeySet *k, uint64_t place, uint64_t text) {
+static int note_odd(KeySet *k, uint64_t place, uint64_t text, int32_t rules) {
     if (k->odd_used == k->odd_room) {
         uint64_t room = k->odd_room ? k->odd_room + k->odd_room / 2 : 1024;
         Odd *more = PyMem_RawRealloc(k->odd, (size_t)room * sizeof(Odd));
@@ -82,13 +83,15 @@ static int note_odd(KeySet *k, uint64_t place, uint64_t text) {
         k->bytes += (room - k->odd_room) * sizeof(Odd);
         k->odd = more, k->odd_room = room;
     }
-    k->odd[k->odd_used++] = (Odd){place, text};
+    k->odd[k->odd_used++] = (Odd){place, text, rules};
     return 1;
 }
 
-/* Add rows; write for each its kind and the place of its first line. Return 0 if memory is used up. */
+/* Add rows; write for each its kind, the place of its first line, and that line's rules. Return 0 if
+ * memory is used up. */
 static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_t *texts,
-                    const uint64_t *places, byte *kinds, uint64_t *firsts) {
+                    const int32_t *rules, const uint64_t *places, byte *kinds, uint64_t *firsts,
+                    int32_t *theirs) {
     for (Py_ssize_t i = 0; i < count; i++) {
         uint64_t high, low;
         if (i + AHEAD < count) {
@@ -105,17 +108,17 @@ static int add_rows(KeySet *k, Py_ssize_t count, const byte *keys, const uint64_
         if (5 * shard->used >= 4 * shard->room && !grow(k, shard)) return 0;
         Slot *slot = find(shard, mix, high, low);
         if (!slot->first) {
-            if (texts[i] && !note_odd(k, places[i], texts[i])) return 0;
+            if (texts[i] && !note_odd(k, places[i], texts[i], rules[i])) return 0;
             *slot = (Slot){high, low, texts[i] ? 2 * k->odd_used : 2 * places[i] + 3};
             shard->used++, k->used++;
             kinds[i] = texts[i] ? FIRST | NEEDED : FIRST;
-            firsts[i] = places[i];
+            firsts[i] = places[i], theirs[i] = rules[i];
         } else if (slot->first & 1) {
-            firsts[i] = (slot->first - 3) / 2;
+            firsts[i] = (slot->first - 3) / 2, theirs[i] = 0;
             kinds[i] = texts[i] ? MERGED : ALIKE;
         } else {
             const Odd *odd = &k->odd[slot->first / 2 - 1];
-            firsts[i] = odd->place;
+            firsts[i] = odd->place, theirs[i] = odd->rules;
             kinds[i] = odd->text == texts[i] ? ALIKE : MERGED;
         }
     }
@@ -133,36 +136,40 @@ static int take(KeySet *k) {
 /* Add rows of keys; return None if they may exceed the memory limit. */
 static PyObject *set_add(PyObject *self, PyObject *args) {
     KeySet *k = (KeySet *)self;
-    Py_buffer keys, texts, places;
-    PyObject *kinds = NULL, *firsts = NULL, *made = NULL;
-    if (!PyArg_ParseTuple(args, "y*y*y*", &keys, &texts, &places)) return NULL;
+    Py_buffer keys, texts, rules, places;
+    PyObject *kinds = NULL, *firsts = NULL, *theirs = NULL, *made = NULL;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*", &keys, &texts, &rules, &places)) return NULL;
     Py_ssize_t count = keys.len / KEY;
-    if (keys.len % KEY || texts.len != 8 * count || places.len != 8 * count) {
-        PyErr_SetString(PyExc_ValueError, "for each key of 16 bytes, 8 of text and 8 of place");
+    if (keys.len % KEY || texts.len != 8 * count || rules.len != 4 * count || places.len != 8 * count) {
+        PyErr_SetString(PyExc_ValueError, "for each key of 16 bytes, 8 of text, 4 of rules and 8 of place");
         goto end;
     }
     if (!take(k)) goto end;
-    if (k->used + (uint64_t)count > k->most || k->bytes + 16 * (uint64_t)count > k->limit) {
+    if (k->used + (uint64_t)count > k->most || k->bytes + sizeof(Odd) * (uint64_t)count > k->limit) {
         made = Py_NewRef(Py_None);
         goto give;
     }
     kinds = PyBytes_FromStringAndSize(NULL, count);
     firsts = PyBytes_FromStringAndSize(NULL, 8 * count);
-    if (!kinds || !firsts) goto give;
+    theirs = PyBytes_FromStringAndSize(NULL, 4 * count);
+    if (!kinds || !firsts || !theirs) goto give;
     byte *kind = (byte *)PyBytes_AS_STRING(kinds);
     uint64_t *first = (uint64_t *)PyBytes_AS_STRING(firsts);
+    int32_t *acted = (int32_t *)PyBytes_AS_STRING(theirs);
     int done;
     Py_BEGIN_ALLOW_THREADS
-    done = add_rows(k, count, keys.buf, texts.buf, places.buf, kind, first);
+    done = add_rows(k, count, keys.buf, texts.buf, rules.buf, places.buf, kind, first, acted);
     Py_END_ALLOW_THREADS
-    made = done ? PyTuple_Pack(2, kinds, firsts) : PyErr_NoMemory();
+    made = done ? PyTuple_Pack(3, kinds, firsts, theirs) : PyErr_NoMemory();
 give:
     atomic_store(&k->busy, 0);
 end:
     Py_XDECREF(kinds);
     Py_XDECREF(firsts);
+    Py_XDECREF(theirs);
     PyBuffer_Release(&keys);
     PyBuffer_Release(&texts);
+    PyBuffer_Release(&rules);
     PyBuffer_Release(&places);
     return made;
 }
@@ -184,7 +191,7 @@ static PyObject *set_rows(PyObject *self, PyObject *number) {
         for (uint64_t i = 0; i < shard->room; i++) {
             const Slot *slot = &shard->slots[i];
             if (!slot->first) continue;
-            Odd odd = {(slot->first - 3) / 2, 0};
+            Odd odd = {(slot->first - 3) / 2, 0, 0};
             if (!(slot->first & 1)) odd = k->odd[slot->first / 2 - 1];
             memcpy(key, &slot->high, 8), memcpy(key + 8, &slot->low, 8), key += KEY;
             memcpy(text, &odd.text, 8), text += 8;
@@ -275,7 +282,7 @@ static PyObject *selected(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, and its first line."},
+    {"add", set_add, METH_VARARGS, "Add keys; return what each line is, its first line, and the rules of that."},
     {"rows", set_rows, METH_O, "Return the keys, texts and places of a shard."},
     {NULL, NULL, 0, NULL},
 };

@@ -13,12 +13,11 @@ from itertools import chain, compress
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from canonry.canon import Canonicalizer, Policy, Refused
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import chosen
+from canonry.crawler.batch.key_set import RuleBits, chosen
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.preference import Preference
 from canonry.crawler.files.blocks import Block
@@ -27,8 +26,6 @@ from canonry.crawler.files.line_streams import ahead
 _AHEAD = 3  # blocks in work for each worker
 FEW = 1 << 23  # bytes; keying these takes less time than starting workers
 UNTOLD, _NO_KEY = -1, -2  # of the rules of a line: the kernel does not know them, nor its key
-
-RuleBits = npt.NDArray[np.int32]
 
 
 class Keyed(NamedTuple):

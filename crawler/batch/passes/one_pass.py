@@ -23,7 +23,7 @@ from canonry.crawler.batch.passes.first_pass import (
     count_block,
     rows_in,
 )
-from canonry.crawler.batch.passes.part_writer import Part, PartWriter
+from canonry.crawler.batch.passes.part_writer import Part, PartWriter, merging_bits
 from canonry.crawler.batch.results import Results
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
@@ -138,18 +138,19 @@ class OnePass:
             seen_here, places, rules = places[seen], places[~seen], rules[~seen]
             keys = as_keys(keys)[~seen].tobytes()
             texts = np.frombuffer(texts, "V8")[~seen].tobytes()
-        added = self._keys.add(keys, texts, places + np.uint64(place))
+        added = self._keys.add(keys, texts, rules, places + np.uint64(place))
         if added is None:
             return None
+        merges = merging_bits(rules, added.rules)
         if len(places) == block.size:
-            return Part(block, place, added.kinds, added.firsts, rules)
+            return Part(block, place, added.kinds, added.firsts, merges)
         kinds = np.full(block.size, BLANK, np.uint8)
         firsts = np.zeros(block.size, np.uint64)
-        acted = np.zeros(block.size, np.int32)
+        found = np.zeros(block.size, np.int32)
         kinds[seen_here] = SEEN
-        kinds[places], firsts[places], acted[places] = added.kinds, added.firsts, rules
+        kinds[places], firsts[places], found[places] = added.kinds, added.firsts, merges
         kinds[[n for n, _reason in keyed.refused]] = REFUSED
-        return Part(block, place, kinds, firsts, acted)
+        return Part(block, place, kinds, firsts, found)
 
     def _give_up(self) -> None:
         """Hand the keys over to partitions, and free their memory."""

@@ -12,12 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.canon import redact
-from canonry.canon.pipeline import kernels_rules, merging_rules, rules_named
+from canonry.canon.pipeline import kernels_rules, merging_rules, rule_bit, rules_named
 from canonry.canon.syntax import to_text
 from canonry.crawler.batch import keying
 from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.key_set import ALIKE, FIRST, MERGED, NEEDED, REFUSED, SEEN, chosen
-from canonry.crawler.batch.keying import UNTOLD, RuleBits
+from canonry.crawler.batch.key_set import (
+    ALIKE,
+    FIRST,
+    MERGED,
+    NEEDED,
+    REFUSED,
+    SEEN,
+    RuleBits,
+    chosen,
+    ends_of,
+    selected,
+)
+from canonry.crawler.batch.keying import UNTOLD
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.batch.results import Fate, Results, as_read
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
@@ -28,6 +39,7 @@ Kinds = npt.NDArray[np.uint8]  # one for each line
 _MOST_TRACED = 200_000  # merges traced without a map; tracing is a hundred times slower
 _MOST_COUNTED = 200_000  # repeated resources in memory; beyond that the rarest are forgotten
 _SHOWN = 20  # of the resources with the most lines
+_FRAGMENT = rule_bit("fragment")
 
 
 class Part(NamedTuple):
@@ -37,18 +49,29 @@ class Part(NamedTuple):
     place: int  # of its first line, among all lines
     kinds: Kinds
     firsts: Numbers  # the place of the first line of a merged one's resource
-    rules: RuleBits | None = None  # those that acted on each URL; None: not known
+    rules: RuleBits | None = None  # those that merged each line, or UNTOLD; None: not known
 
     def of_kind(self, kind: int) -> npt.NDArray[np.bool_]:
         """Return a mask of the lines with a given fate."""
         found: npt.NDArray[np.bool_] = (self.kinds & ~np.uint8(NEEDED)) == kind
         return found
 
-    def rules_of(self, mask: npt.NDArray[np.bool_]) -> RuleBits:
-        """Return the rules that acted on some of the URLs, or UNTOLD."""
-        if self.rules is None:
-            return np.full(np.count_nonzero(mask), UNTOLD, np.int32)
-        return self.rules[mask]
+
+def merging_bits(mine: RuleBits, theirs: RuleBits) -> RuleBits:
+    """Return the rules that merged lines with their first ones, as far as these tell.
+
+    They are the rules that acted on one of two spellings alone. Where a rule acted on both, it may
+    have changed them in the same way, and only their texts tell; but not if it was the only one,
+    and drops fragments.
+
+    Args:
+        mine: the rules that gave each line its identity.
+        theirs: those of the first line with this identity.
+    """
+    is_told = ((mine | theirs) >= 0) & ((mine & theirs) == 0)
+    rules = np.where(is_told, mine ^ theirs, np.int32(UNTOLD))
+    rules[(mine == theirs) & (mine == _FRAGMENT)] = _FRAGMENT
+    return rules
 
 
 class _Repeated(NamedTuple):
@@ -141,18 +164,12 @@ class PartWriter:
             yield text, same_as, reason, block.source, number
 
     def _merge(self, part: Part) -> "_Merges":
-        """Count the merged lines of a block by their rules; return those whose text was needed.
-
-        Two spellings are merged by the rules that acted on one of them alone. Where a rule acted on
-        both, or the kernel does not know it, their texts say.
-        """
+        """Count the merged lines of a block by their rules; return those whose text was needed."""
         mask = part.of_kind(MERGED)
         places = part.firsts[mask]
-        mine, theirs = part.rules_of(mask), self.texts.rules_of(places)
-        is_told = ((mine | theirs) >= 0) & ((mine & theirs) == 0)
-        rules = np.where(is_told, mine ^ theirs, UNTOLD)
+        rules = np.full(len(places), UNTOLD, np.int32) if part.rules is None else part.rules[mask]
         codes, samples, counts = np.unique(rules, return_index=True, return_counts=True)
-        is_needed = ~is_told | self._plan.mapped
+        is_needed = (rules == UNTOLD) | self._plan.mapped
         is_needed[samples] = True
         lines = chosen(part.block, _within(mask, np.flatnonzero(is_needed)))
         firsts = self.texts.get_all(places[is_needed])
@@ -231,7 +248,6 @@ class KeptTexts:
         self._file = path.open("w+b")
         self._places = array("Q")
         self._starts = array("Q", [0])
-        self._rules = array("i")
 
     def __enter__(self) -> Self:
         """Return the texts."""
@@ -242,40 +258,25 @@ class KeptTexts:
         self._file.close()
 
     def put_needed(self, part: Part) -> None:
-        """Keep the lines of a block whose text may be needed, and the rules that acted on them."""
+        """Keep the lines of a block whose text may be needed."""
         needed = (part.kinds & NEEDED) > 0
-        if not needed.any():
-            return
-        texts = chosen(part.block, needed)
-        write_all(self._file, b"".join(texts))
-        places = part.place + np.flatnonzero(needed)
-        self._places.frombytes(places.astype(np.uint64).tobytes())
-        ends = np.cumsum([len(text) for text in texts]) + self._starts[-1]
-        self._starts.frombytes(ends.astype(np.uint64).tobytes())
-        self._rules.frombytes(part.rules_of(needed).tobytes())
-
-    def rules_of(self, places: Numbers) -> RuleBits:
-        """Return the rules that acted on the line of each place; 0 if it was not put."""
-        at, is_put = self._at(places)
-        if not is_put.any():
-            return np.zeros(len(places), np.int32)
-        return np.where(is_put, np.frombuffer(self._rules, np.int32)[at], 0).astype(np.int32)
+        which = np.flatnonzero(needed)
+        if len(which):
+            write_all(self._file, selected(part.block, needed))
+            self._places.frombytes((part.place + which).astype(np.uint64).tobytes())
+            sizes = np.diff(ends_of(part.block).astype(np.int64), prepend=-1)[which]
+            ends = np.cumsum(sizes) + self._starts[-1]
+            self._starts.frombytes(ends.astype(np.uint64).tobytes())
 
     def get_all(self, places: Numbers) -> list[bytes | None]:
         """Return a line for each place, or None if it was not put."""
-        at, is_put = self._at(places)
-        if not is_put.any():
+        if not len(places) or not self._places:
             return [None] * len(places)
         self._file.flush()
-        starts = np.frombuffer(self._starts, np.uint64)
-        spans = zip(is_put.tolist(), starts[at].tolist(), starts[at + 1].tolist(), strict=True)
+        known = np.frombuffer(self._places, np.uint64)
+        starts = np.frombuffer(self._starts, np.int64)
+        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
+        is_put = (known[at] == places).tolist()
+        spans = zip(is_put, starts[at].tolist(), (starts[at + 1] - 1).tolist(), strict=True)
         with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as texts:
             return [texts[start:end] if put else None for put, start, end in spans]
-
-    def _at(self, places: Numbers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-        """Return which of the lines that were put has each place, and whether one has."""
-        if not self._places:
-            return np.zeros(len(places), np.intp), np.zeros(len(places), np.bool_)
-        known = np.frombuffer(self._places, np.uint64)
-        at = np.minimum(np.searchsorted(known, places), len(known) - 1)
-        return at, known[at] == places

@@ -16,18 +16,20 @@ _KEYS = st.integers(0, 40).map(lambda n: n.to_bytes(8) * 2)
 _ROWS = st.lists(st.tuples(_KEYS, st.integers(0, 2)), max_size=200)
 
 
-Answer = tuple[int, int]
+Answer = tuple[int, int, int]
 
 
 def add(keys: key_set.KeySet, rows: list[tuple[bytes, int]], place: int) -> list[Answer]:
-    """Add lines; return for each what it is, and its first line."""
+    """Add lines; return for each what it is, its first line, and the rules of that."""
     found = keys.add(
         b"".join(key for key, _ in rows),
         b"".join(text.to_bytes(8, "little") for _, text in rows),
+        np.array([text for _, text in rows], np.int32),
         np.arange(place, place + len(rows), dtype=np.uint64),
     )
     assert found is not None
-    return list(zip(found.kinds.tolist(), found.firsts.tolist(), strict=True))
+    fates = found.kinds.tolist(), found.firsts.tolist(), found.rules.tolist()
+    return list(zip(*fates, strict=True))
 
 
 @pytest.mark.parametrize("compiled", [_key_set, None], ids=["compiled", "plain"])
@@ -49,10 +51,10 @@ def check_answers(rows: list[tuple[bytes, int]], cut: int) -> None:
     for place, ((key, text), answer) in enumerate(zip(rows, found, strict=True)):
         if key not in seen:
             seen[key] = place, text
-            assert answer == (FIRST | NEEDED if text else FIRST, place)
+            assert answer == (FIRST | NEEDED if text else FIRST, place, text)
         else:
             kind = ALIKE if seen[key][1] == text else MERGED
-            assert answer == (kind, seen[key][0])
+            assert answer == (kind, *seen[key])
     assert len(keys) == len(seen)
     kept = {
         held[16 * n : 16 * n + 16]: (
@@ -74,8 +76,8 @@ def test_a_hundred_thousand_keys_are_told_apart() -> None:
     for again in (False, True):
         for start in range(0, len(rows), 1000):
             found = add(keys, rows[start : start + 1000], start)
-            assert {kind for kind, _ in found} == {ALIKE if again else FIRST}
-            assert [first for _, first in found] == list(range(start, start + len(found)))
+            assert {kind for kind, _, _ in found} == {ALIKE if again else FIRST}
+            assert [first for _, first, _ in found] == list(range(start, start + len(found)))
     assert len(keys) == 90_000
 
 
@@ -83,8 +85,8 @@ def test_it_takes_no_more_than_it_may() -> None:
     keys = key_set.KeySet(1 << 20)
     most = (1 << 20) * 0.64 / 24
     rng = np.random.default_rng(2)
-    added = 0
-    while keys.add(rng.bytes(16 * 100), bytes(800), np.arange(100, dtype=np.uint64)) is not None:
+    added, none = 0, np.zeros(100, np.int32)
+    while keys.add(rng.bytes(1600), bytes(800), none, np.arange(100, dtype=np.uint64)) is not None:
         added += 100
     assert most - 200 < added <= most
     assert len(keys) == added, "nothing was added of what did not fit"
@@ -93,7 +95,7 @@ def test_it_takes_no_more_than_it_may() -> None:
 def test_a_wrong_call_is_an_error() -> None:
     keys = _key_set.KeySet(1000, bytes(16))
     with pytest.raises(ValueError, match="for each key of 16 bytes"):
-        keys.add(bytes(16), bytes(8), np.zeros(2, np.uint64))
+        keys.add(bytes(16), bytes(8), bytes(4), np.zeros(2, np.uint64))
     with pytest.raises(ValueError, match="once"):
         keys.__init__(1000, bytes(16))  # type: ignore[misc]
     with pytest.raises(ValueError, match="a secret of 16 bytes"):
