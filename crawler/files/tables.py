@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import PurePath
@@ -147,8 +148,13 @@ class _Parquet(_Rows):
 
         def group(rows: list[Row]) -> Any:  # noqa: ANN401 - pyarrow ships no types
             columns = zip(zip(*rows, strict=True), schema, strict=True)
-            arrays = [pa.array(map(_whole, values), field.type) for values, field in columns]
-            return pa.table(arrays, schema)
+            return pa.table([array(values, field.type) for values, field in columns], schema)
+
+        def array(values: tuple[Any, ...], kind: Any) -> Any:  # noqa: ANN401 - as above
+            if not pa.types.is_nested(kind):
+                with suppress(UnicodeEncodeError):  # few texts have bytes that are not UTF-8
+                    return pa.array(values, kind)
+            return pa.array(map(_whole, values), kind)
 
         self._group = group
 
