@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"^    (\w+): [^#\n]+  # (.+)$", re.MULTILINE)
 _LINES = frozenset({"canon"}) | ROWS.keys()  # these write an object on each line
 SHOWN = PRINTED | ROWS
 
-_ON_THE_PAGE_OF_THE_LOG = "crawl --log"
+_ON_THE_PAGE_OF_THE_LOG = "crawl.log"
 _HEAD = """# JSON
 
 Every command that prints a result has `--json`:
@@ -50,7 +50,7 @@ _ROWS_HEAD = """
 
 `export` writes a table: to standard output as JSONL, an object on each line, or to a file
 (`-o FILE.jsonl`). So do options of `dedup` and `migrate` with such files. In CSV and Parquet the
-columns have the same names; in CSV, lists are JSON. The lines of `crawl --log` are on
+columns have the same names; in CSV, lists are JSON. The lines of `crawl.log` are on
 [a page of their own](log-and-metrics.md), and so is how an
 [index follows clusters](../how-to/search-index.md).
 """

@@ -57,7 +57,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
 # What a line of JSONL is, by the command or the option that writes it.
 ROWS: MappingProxyType[str, type] = MappingProxyType(
     {
-        "crawl --log": LogLine,
+        "crawl.log": LogLine,
         "dedup -o": row_json.DistinctURL,
         "dedup --map": row_json.MappedLine,
         "export aliases": row_json.ExportedAlias,

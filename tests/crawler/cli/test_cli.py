@@ -166,7 +166,15 @@ def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(
         'name = "own"\nversion = 1\npractice = ["decode-escapes", "fragment"]\n'
     )
-    crawl = ("crawl", "http://127.0.0.1:9/", "--workers", "2", "--store", "x.db", "--policy")
+    crawl = (
+        "crawl",
+        "http://127.0.0.1:9/",
+        "--config",
+        "crawl.workers=2",
+        "--store",
+        "x.db",
+        "--policy",
+    )
     dedup = ("dedup", "in.txt", "--workers", "2", "--policy")
     for words in (crawl, dedup):
         done = run_command(*words, "archive", folder=tmp_path)
