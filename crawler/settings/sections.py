@@ -64,10 +64,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = "canonry/0.1"
     contact: Annotated[
         str,
-        Meta(
-            pattern=r"^[ -~]*$",
-            description="a web page or a mail address, in ASCII characters",
-        ),
+        Meta(pattern=r"^[ -~]*$", description="a web page or a mail address, in ASCII characters"),
         Setting(
             "How site owners can reach you: a web page or a mail address.",
             "It is added to the user agent, and a mail address is sent as From, too.",
@@ -336,8 +333,7 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ),
     ] = 3
     retry_wait: Annotated[
-        _Seconds,
-        Setting("Seconds before the first retry. Each further one waits twice as long."),
+        _Seconds, Setting("Seconds before the first retry. Each further one waits twice as long.")
     ] = 10.0
     allow_private: Annotated[
         bool,
@@ -531,16 +527,14 @@ class HostSettings(
         Annotated[int, Meta(ge=-1)] | None, Setting("As in [crawl].", example="3")
     ] = None
     headers: Annotated[
-        tuple[str, ...],
-        Setting("As in [fetch].", example='["X-Team: search"]', check=headers_of),
+        tuple[str, ...], Setting("As in [fetch].", example='["X-Team: search"]', check=headers_of)
     ] = ()
     basic_auth: Annotated[
         str | None,
         Setting("The user and the password.", example='"user:password"', check=user_and_password),
     ] = None
     cookies: Annotated[
-        str | None,
-        Setting("As in a Cookie header.", example='"a=b; c=d"', check=cookies_of),
+        str | None, Setting("As in a Cookie header.", example='"a=b; c=d"', check=cookies_of)
     ] = None
 
 
@@ -605,9 +599,7 @@ TABLE: Mapping[str, Mapping[str, Declared]] = {
 }
 OPTIONS = [one for keys in TABLE.values() for one in keys.values() if one.setting.group]
 # Keys that people look for, and what there is.
-HINTS = {
-    "robots": "robots.txt is always obeyed; max_crawl_delay limits the pause that it asks for",
-}
+HINTS = {"robots": "robots.txt is always obeyed; max_crawl_delay limits the pause that it asks for"}
 HINTS_OF_HOSTS = HINTS | {
     "max_per_host": "it is max_pages here",
     "concurrency": "it is requests_per_host here",

@@ -116,7 +116,8 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
     said: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         if base.__module__.startswith("canonry"):
-            said |= dict(_COMMENT.findall(inspect.getsource(base)))
+            source = inspect.getsource(getattr(base, "made_of", base))  # it may be made of a row
+            said |= dict(_COMMENT.findall(source))
     for name, encoded, _hint in _fields_of(kind):
         if name in said:
             schema["properties"][encoded]["description"] = said[name]
