@@ -13,6 +13,7 @@ from generators.exit_codes_page import exit_codes_page
 from generators.grammars_page import grammars_page
 from generators.json_page import SHOWN, json_page, schema_name, schema_text
 from generators.log_page import log_page
+from generators.reasons_page import reasons_page
 from generators.robots_page import robots_page
 from generators.rules_page import rules_page
 from generators.settings_page import settings_file, settings_page
@@ -23,6 +24,7 @@ _PAGES = _DOCS / "reference"
 
 PAGES = {
     "api.md": api_page,
+    "reasons.md": reasons_page,
     "robots.md": robots_page,
     "rules.md": rules_page,
     "commands.md": commands_page,

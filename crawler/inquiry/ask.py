@@ -233,12 +233,18 @@ def _remedies(
 def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
     """Add what would become of a URL that the store has never seen, if a page named it."""
     rules = known_facts.rules(question, question.url)
-    reason = _reason_to_hold(question, answer, rules)
+    representative = _represented_by(question, rules)
+    reason = _reason_to_hold(question, answer, is_represented=representative is not None)
     if reason is HoldReason.SCHEME:
         shown = redaction.redact_refused(answer.asked)[0]
         said = {"reason": reason.label, "because": reason.value}
         return URLAnswer(asked=shown, state="invalid", policy=answer.policy, **said)
     if reason is None:
+        if rules:  # the first URL of a class is fetched, and represents it
+            same = (
+                f"{_NEVER_SEEN}; if one did, it would be fetched for all that a rule makes the same"
+            )
+            return replace(answer, because=same, rules=rules)
         unfollowed = known_url.links_refused(question.connection, NOFOLLOW)
         if not unfollowed:
             return answer
@@ -248,10 +254,12 @@ def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
             remedies=["--config crawl.respect_nofollow=false, if such a link names it"],
         )
     remedy = remedies.remedy(reason.label, _case(question, 0, 0, rules))
-    representative = _represented_by(question, rules)
+    then = f"it would be held: {reason.value}"
+    if reason is HoldReason.LEARNED and representative is not None:
+        then = f"a learned rule would let {redact(representative.url)} be fetched in its place"
     return replace(
         answer,
-        because=f"{_NEVER_SEEN}; if one did, it would be held: {reason.value}",
+        because=f"{_NEVER_SEEN}; if one did, {then}",
         reason=reason.label,
         rules=rules,
         same_as=None if representative is None else redact(representative.url),
@@ -270,7 +278,7 @@ def _represented_by(question: Question, rules: Sequence[RuleFacts]) -> KnownURL 
 
 
 def _reason_to_hold(
-    question: Question, answer: URLAnswer, rules: Sequence[RuleFacts]
+    question: Question, answer: URLAnswer, *, is_represented: bool
 ) -> HoldReason | None:
     """Return the first reason for which a crawl like the last one would not fetch a URL."""
     if not is_fetched(question.url):
@@ -283,7 +291,7 @@ def _reason_to_hold(
     for budget in answer.budgets:
         if budget.count >= budget.limit:
             return next(one for one in HoldReason if one.label == budget.reason)
-    if rules:
+    if is_represented:
         return HoldReason.LEARNED
     is_held = answer.robots is not None and not answer.robots.allows
     return HoldReason.ROBOTS if is_held else None

@@ -42,7 +42,7 @@ def status(store_status: Mapping[str, Any]) -> None:
         pages = counted(sum(unread.values()), "page")
         why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
         _say(f"{pages} of these answered, but the body was not read: {why}")
-    if store_status["due"] is not None:
+    if store_status["due"]:  # 0 after a recrawl by age, which plans nothing, too
         _say(f"{counted(store_status['due'], 'page')} due for --recrawl")
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
