@@ -23,4 +23,4 @@ def lasting(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600)):
         if seconds >= 2 * length:
             return counted(round(seconds / length), unit)
-    return counted(max(round(seconds / 60), 1), "minute")
+    return counted(round(seconds / 60), "minute")

@@ -29,6 +29,7 @@ _NARROWEST = 23
 _GAP = 3  # between tables
 _LINES = 10  # of a terminal, that are not left to the tables
 _BAR = 30  # characters
+_MINUTE = 60.0  # seconds
 _STEADY = 30.0  # seconds in which an estimate follows what is known by now
 _HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
 
@@ -150,11 +151,12 @@ class LiveDisplay:
             lines.add_row(Text(name, style="dim"), Text(named(text)))
         yield lines
         if self._end is not None:
-            share = self._end.share
+            share, left = self._end
+            in_words = "less than a minute" if left < _MINUTE else f"about {lasting(left)}"
             bar = Table.grid(padding=(0, 2, 0, 0))
             bar.add_row(
                 ProgressBar(1.0, share, width=min(_BAR, options.max_width // 2)),
-                Text(f"{share:.0%}, about {lasting(self._end.seconds)} left"),
+                Text(f"{share:.0%}, {in_words} left"),
             )
             yield bar
         counts = {

@@ -118,6 +118,7 @@ def test_the_end_is_told_where_it_can_be_estimated_and_does_not_jump() -> None:
     assert max(jumps) < 12, "the measured time left swings by more than 100 seconds"
     [line] = [line for line in shown(end=End(0.62, 250.0)) if "62%" in line]
     assert "about 4 minutes left" in line
+    assert "less than a minute left" in "\n".join(shown(end=End(0.99, 2.0)))
 
 
 def test_a_limit_of_pages_is_an_end() -> None:
