@@ -14,6 +14,7 @@ from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
 from canonry.crawler.inquiry.repeat_listing import RepeatListing
+from canonry.crawler.inquiry.rule_facts import RuleReport
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
 from canonry.crawler.similar.near_duplicates import SimilarPage
@@ -86,7 +87,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "rules mine": rule_json.MinedJSON,
         "rules reinstate": rule_json.ReinstatedJSON,
         "rules revoke": rule_json.RevokedJSON,
-        "rules show": rule_json.ShownRuleJSON,
+        "rules show": RuleReport,
         "settings": file_json.SettingsJSON,
         "scope test": store_json.ScopeJSON,
         "status": store_json.StatusJSON,
