@@ -135,11 +135,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "Follow only links that match one of these patterns: '*/docs/*', '/docs/*' (path and "
             "query), or a regular expression as in 're:[?&]id=[0-9]+$'.",
             "Without any, all links in scope match. Seeds, and what they redirect to, are always "
-            "fetched. Patterns for "
-            'whole URLs are globs, in which "*" also stands for slashes. A glob that begins with a '
-            'slash is for path and query. After "re:" stands a regular expression, which is found '
-            "anywhere in the URL. URLs are matched as they are requested, without a fragment. "
-            'Sitemaps have to match, too. "canonry scope test" tests URLs.',
+            'fetched. "canonry scope test" tests URLs.',
             group=WHAT,
             metavar="PATTERN",
             check=URLPatterns,
@@ -236,10 +232,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Setting(
             'What the pages are for: "search", "ai-input" (answers that a model gives from them), '
             '"ai-train", "tdm".',
-            "A URL whose robots.txt reserves one of these uses is held, and not fetched "
-            "(Content-Signal, Content-Usage). What headers and pages say is known only after the "
-            'request: it is stored with the page, and "canonry export pages --allows ai-train" '
-            "leaves such pages out.",
+            "A URL whose robots.txt reserves one of these uses is held. What headers and pages say "
+            "is stored with the page: docs/how-to/use-of-pages.md.",
         ),
     ] = ()
     embeds: Annotated[
@@ -348,10 +342,8 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Setting(
             "Send this header to the hosts in scope. What may be a secret, such as Authorization "
             "and Cookie, goes only to the seeds' own hosts.",
-            "These are the hosts of the seeds themselves (scheme, host and port, or the same host "
-            "over https), and so none that a redirect leads to. Secrets are told by the names of "
-            "headers, and never shown. Headers for one host: see [hosts]. In "
-            "CANONRY_FETCH_HEADERS, each has a line.",
+            "These are their own origins, or the same host over https. Secrets are told by the "
+            "names of headers, and never shown. In CANONRY_FETCH_HEADERS, each has a line.",
             group=WHOM,
             metavar="'NAME: VALUE'",
             option="header",
@@ -392,12 +384,8 @@ class FetchSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         str,
         Setting(
             "Send requests through this proxy; 'none' ignores HTTP_PROXY and HTTPS_PROXY, too.",
-            'It is written "http://proxy.example:3128" or '
-            '"http://user:password@proxy.example:3128". "" uses those that the environment names '
-            "in HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, but "
-            "not for loopback. Hosts in NO_PROXY are asked without a proxy, and so are those that "
-            "connect_to maps. docs/reference/crawl.md says what allow_private = false can check "
-            "through a proxy.",
+            '"" uses those that HTTP_PROXY, HTTPS_PROXY and ALL_PROXY name, but not for '
+            "loopback, hosts in NO_PROXY, and those that connect_to maps.",
             group=WAY,
             metavar="URL",
             check=check_setting,
