@@ -13,7 +13,7 @@ from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import known_facts, remedies
 from canonry.crawler.inquiry.known_facts import Question
-from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of
+from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of, settings_of
 from canonry.crawler.inquiry.url_answer import (
     CrawlFacts,
     PageFacts,
@@ -23,7 +23,6 @@ from canonry.crawler.inquiry.url_answer import (
     URLAnswer,
 )
 from canonry.crawler.plurals import counted
-from canonry.crawler.settings import load
 from canonry.storage import State
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.reading import known_url
@@ -300,8 +299,7 @@ def _reason_to_hold(
 def _case(question: Question, depth: int, hops: int, rules: Sequence[RuleFacts]) -> remedies.Case:
     """Return what the remedy of a URL depends on."""
     crawl = question.crawl
-    settings = load(None, {}) if crawl is None else crawl.settings
     seeds = () if crawl is None else crawl.seeds
     ids = [rule.id for rule in rules]
     excluded = steered_patterns.holding(question.connection)
-    return remedies.Case(question.url, depth, hops, settings, seeds, ids, excluded)
+    return remedies.Case(question.url, depth, hops, settings_of(crawl), seeds, ids, excluded)

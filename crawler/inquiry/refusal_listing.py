@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 
 from canonry.canon import redact
 from canonry.crawler.inquiry import remedies
-from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
+from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl, settings_of
 from canonry.crawler.inquiry.remedies import Case
-from canonry.crawler.settings import SettingsError, load
+from canonry.crawler.settings import SettingsError
 from canonry.storage.steering import releases, steered_patterns
 from canonry.storage.steering.releases import Refusal, RefusedURL
 from canonry.storage.timestamps import Moment, iso
@@ -124,7 +124,7 @@ def to_release(state: str, reason: str) -> Refusal:
         raise SettingsError(f"{state!r}: URLs are held or failed")
     refusal = Refusal(state, reason)
     if not _can_be_released(refusal):
-        said = remedies.remedy(reason, Case("http://host/", 0, 0, load(None, {}), (), ()))
+        said = remedies.remedy(reason, Case("http://host/", 0, 0, settings_of(None), (), ()))
         raise SettingsError(f"URLs held for {reason!r} are not released by their reason: {said}")
     return refusal
 
@@ -145,9 +145,10 @@ def _answer(
     remedy = None
     if rows:
         first = rows[0]
-        settings = crawl.settings if crawl is not None else load(None, {})
         seeds = crawl.seeds if crawl is not None else ()
-        case = Case(redact(first.url), first.depth, first.hops, settings, seeds, (), excluded)
+        case = Case(
+            redact(first.url), first.depth, first.hops, settings_of(crawl), seeds, (), excluded
+        )
         remedy = remedies.remedy(refusal.reason, case)
     return RefusalAnswer(
         state=refusal.state,

@@ -24,6 +24,7 @@ from canonry.crawler.settings.sections import (
 )
 
 _PREFIX = "CANONRY"
+_DEFAULT = "default"  # the source of what no other sets
 _PAIR = re.compile(r"([a-z]+)\.([a-z_]+)=(.*)", re.DOTALL)  # a setting; no file begins so
 Config: TypeAlias = str | Sequence[str] | None
 _BY_LINE = frozenset({"headers"})  # lists whose items have blanks
@@ -71,7 +72,7 @@ def origins(config: Config) -> dict[str, dict[str, str]]:
     Args:
         config: as for `load`, which has to be called before: it finds the errors.
     """
-    found = {section: dict.fromkeys(keys, "default") for section, keys in defaults().items()}
+    found = {section: dict.fromkeys(keys, _DEFAULT) for section, keys in defaults().items()}
     file, pairs = _divided(config)
     if file is not None:
         text, given = _read(file)
@@ -95,14 +96,8 @@ def is_given(config: Config, flags: Mapping[str, Mapping[str, Any]], path: str) 
         path: section and key, such as ``crawl.policy``.
     """
     section, key = path.split(".")
-    if flags.get(section, {}).get(key) is not None:
-        return True
-    if f"{_PREFIX}_{section}_{key}".upper() in os.environ:
-        return True
-    file, pairs = _divided(config)
-    if path in pairs:
-        return True
-    return file is not None and key in _read(file)[1].get(section, {})
+    is_typed = flags.get(section, {}).get(key) is not None
+    return is_typed or origins(config)[section][key] != _DEFAULT
 
 
 def given_in(config: Config, flags: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
