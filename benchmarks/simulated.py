@@ -70,7 +70,8 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
             start = time.perf_counter()
             settings = SETTINGS + ENDLESS * spec.press
             (folder / "settings.toml").write_text(settings, encoding="utf-8")
-            notices, finished = run(serving, folder, [word], 60 * minutes)
+            learn = ["--config", f"learn.enabled={str(word == 'learn').lower()}"]
+            notices, finished = run(serving, folder, learn, 60 * minutes)
             seconds = time.perf_counter() - start
             time.sleep(FLUSHED)
         with serving.log_file.open(encoding="utf-8") as log:
