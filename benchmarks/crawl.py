@@ -251,7 +251,7 @@ def cost_of_learning(number: int) -> dict[str, float]:
     """Return the CPU time a page of crawls of folders, with learning and without."""
     found: dict[str, float] = {"pages": number}
     with served(lambda: folders(number)) as where:
-        for name, more in (("learning", ()), ("--no-learn", ("--no-learn",))):
+        for name, more in (("learning", ()), ("not learning", ("--config", "learn.enabled=false"))):
             with tempfile.TemporaryDirectory() as folder:
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
                 pages = canonry(f"http://{where}/d0", folder, *more)["pages_by_status"]["200"]

@@ -73,7 +73,15 @@ def run(kind: str, workers: int, where: str, *more: str) -> Run:
         settings.write_text("[crawl]\nrequests_per_host = 8\n")
         words = [sys.executable, "-m", "canonry", "crawl", url(0), "--scope", "any", "--delay", "0"]
         words += ["--allow-private", "--connect-to", f"::{where}", "--concurrency", "32", "--json"]
-        words += ["--config", str(settings), "--store", store, "--workers", str(workers), *more]
+        words += [
+            "--config",
+            str(settings),
+            "--store",
+            store,
+            "--config",
+            f"crawl.workers={workers}",
+            *more,
+        ]
         before, served_before = os.times(), cpu_of(Path(name))
         start = time.perf_counter()
         done = subprocess.run(words, check=True, capture_output=True)

@@ -59,7 +59,9 @@ def main() -> None:
         "--minutes", type=float, default=10, help="a crawl is stopped after these; not for --serve"
     )
     parser.add_argument("--only-web", action="store_true", help="measure nothing but the webs")
-    parser.add_argument("--only-learning", action="store_true", help="do not crawl with --no-learn")
+    parser.add_argument(
+        "--only-learning", action="store_true", help="do not crawl without learning"
+    )
     parser.add_argument("--serve", type=int, metavar="PORT", help="serve a web to another crawler")
     parser.add_argument("--folder", default="simulated-web", help="for --serve: log, seeds ...")
     parser.add_argument("--judge", metavar="LOG", help="judge the log of a served web")
@@ -150,11 +152,12 @@ def _share(has: str, site: Callable[[], dict[str, crawl.Answer]]) -> dict[str, A
     found: dict[str, Any] = {}
     with crawl.served(site) as where:
         connect = f"h.example:80:{where}"
-        for name, more in (("learning", "--learn"), ("not learning", "--no-learn")):
+        for name, more in (("learning", "true"), ("not learning", "false")):
             before = _cpu_of_children()
             with tempfile.TemporaryDirectory() as folder:
                 seed = "http://h.example/p/0.html"
-                done = crawl.canonry(seed, folder, "--connect-to", connect, more)
+                learn = ("--config", f"learn.enabled={more}")
+                done = crawl.canonry(seed, folder, "--connect-to", connect, *learn)
             requests = sum(done["run"][count] for count in ("pages", "redirects", "probes"))
             found[name] = {"requests": requests, "seconds": done["seconds"]}
             found[name]["cpu"] = round(_cpu_of_children() - before, 3)

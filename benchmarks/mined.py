@@ -1,7 +1,7 @@
 """How much of an archive is merged by the rules that are mined from it, and is that right?
 
-Webs are crawled with ``--no-learn --warc``. Rules are mined from the WARC files, and from an index
-of these (URL, status, digest, redirect) alone; then the URLs of the archive are deduplicated.
+Webs are crawled with ``--warc``, without learning. Rules are mined from the WARC files, and from an
+index of these (URL, status, digest, redirect) alone; then the URLs of the archive are deduplicated.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def archive(spec: Spec, folder: Path, minutes: float) -> list[Line]:
     with served(spec, folder) as serving:
         settings = simulated.SETTINGS + simulated.ENDLESS * spec.press
         (folder / "settings.toml").write_text(settings, encoding="utf-8")
-        words = ["--no-learn", "--warc", str(folder / "warc")]
+        words = ["--config", "learn.enabled=false", "--warc", str(folder / "warc")]
         simulated.run(serving, folder, words, 60 * minutes)
         time.sleep(simulated.FLUSHED)
     with serving.log_file.open(encoding="utf-8") as log:

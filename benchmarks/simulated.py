@@ -43,7 +43,7 @@ def simulated(specs: list[Spec], minutes: float, *, plain: bool) -> dict[str, An
         The figures, for the raw run.
     """
     found: dict[str, Any] = {}
-    for word in ("--learn", "--no-learn")[: 1 + plain]:
+    for word in ("learn", "no-learn")[: 1 + plain]:
         done = []
         for spec in specs:
             done.append(_crawled(spec, word, minutes))
@@ -56,8 +56,8 @@ def simulated(specs: list[Spec], minutes: float, *, plain: bool) -> dict[str, An
             print("stopped before its end: URLs that it had not yet asked count as avoided or lost")
         if limited := [host for one in done for host in one.limited]:
             print(f"{len(limited)} hosts reached the limit of {_MOST:,} URLs (max_per_host)")
-        found[word.removeprefix("--")] = _as_json(done, tallies)
-        if word == "--learn":
+        found[word] = _as_json(done, tallies)
+        if word == "learn":
             found["decisions"] = _print_decisions([row for one in done for row in one.decisions])
     return found
 
@@ -70,7 +70,8 @@ def _crawled(spec: Spec, word: str, minutes: float) -> Crawled:
             start = time.perf_counter()
             settings = SETTINGS + ENDLESS * spec.press
             (folder / "settings.toml").write_text(settings, encoding="utf-8")
-            notices, finished = run(serving, folder, [word], 60 * minutes)
+            learn = ["--config", f"learn.enabled={str(word == 'learn').lower()}"]
+            notices, finished = run(serving, folder, learn, 60 * minutes)
             seconds = time.perf_counter() - start
             time.sleep(FLUSHED)
         with serving.log_file.open(encoding="utf-8") as log:

@@ -16,3 +16,11 @@ def agreement(agree: int, disagree: int, joint: str = ",") -> str:
     """
     for_it = f"{counted(agree, 'page')} agree{'s' * (agree == 1)}"
     return f"{for_it}{joint} {disagree:,} disagree{'s' * (disagree == 1)}"
+
+
+def lasting(seconds: float) -> str:
+    """Return about how long a time is: "36 minutes", "5 hours", "12 days"."""
+    for unit, length in (("day", 86_400), ("hour", 3_600)):
+        if seconds >= 2 * length:
+            return counted(round(seconds / length), unit)
+    return counted(round(seconds / 60), "minute")

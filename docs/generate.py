@@ -13,20 +13,23 @@ from generators.exit_codes_page import exit_codes_page
 from generators.grammars_page import grammars_page
 from generators.json_page import SHOWN, json_page, schema_name, schema_text
 from generators.log_page import log_page
+from generators.reasons_page import reasons_page
 from generators.robots_page import robots_page
 from generators.rules_page import rules_page
-from generators.settings_page import settings_page
+from generators.settings_page import settings_file, settings_page
 from generators.store_page import store_page
 
-_DOCS = Path(__file__).parent
+_DOCS = Path(__file__).resolve().parent
 _PAGES = _DOCS / "reference"
 
 PAGES = {
     "api.md": api_page,
+    "reasons.md": reasons_page,
     "robots.md": robots_page,
     "rules.md": rules_page,
     "commands.md": commands_page,
     "settings.md": settings_page,
+    "../../config/canonry.toml": settings_file,
     "store.md": store_page,
     "disagreements.md": disagreements_page,
     "grammars.md": grammars_page,
@@ -46,15 +49,15 @@ def main() -> int:
         return 0
     stale = []
     for name, make in PAGES.items():
-        path = _PAGES / name
+        path = (_PAGES / name).resolve()
         if "--check" in sys.argv:
             if not path.exists() or path.read_text(encoding="utf-8") != make():
                 stale.append(path)
         else:
             path.write_text(make(), encoding="utf-8")
     if stale:
-        names = ", ".join(path.relative_to(_DOCS).as_posix() for path in stale)
-        sys.stderr.write(f"out of date, in docs: {names}; run: make docs\n")
+        names = ", ".join(path.relative_to(_DOCS.parent).as_posix() for path in stale)
+        sys.stderr.write(f"out of date: {names}; run: make docs\n")
     return 1 if stale else 0
 
 

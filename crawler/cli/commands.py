@@ -165,7 +165,7 @@ class LazyGroup(DescribedGroup):
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 1_000},
 )
 @click.version_option(
     __version__,

@@ -1,6 +1,6 @@
 """Commands with examples in their help, and the options that several have."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -138,46 +138,6 @@ class Described(click.Command):
     def format_epilog(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples below the options."""
         write_examples(self.examples, formatter)
-
-
-class Grouped(Described):
-    """A command with many options: the help shows them in groups, with the defaults of settings."""
-
-    def __init__(
-        self,
-        *args: Any,  # noqa: ANN401 - click's
-        groups: Mapping[str, Sequence[str]],
-        defaults: Callable[[], Mapping[str, str]],
-        **more: Any,  # noqa: ANN401 - click's
-    ) -> None:
-        """Make a command.
-
-        Args:
-            args: as click takes them.
-            groups: titles, with the names of options.
-            defaults: returns the defaults of settings, by the names of options.
-            more: as click takes them.
-        """
-        super().__init__(*args, **more)
-        self.groups, self._defaults = groups, defaults
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options group by group; those of no group come last."""
-        defaults = self._defaults()
-        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
-        records = {one.name: one.get_help_record(ctx) for one in options}
-        grouped = {name for names in self.groups.values() for name in names}
-        rest = [name for name in records if name not in grouped]
-        for title, names in (*self.groups.items(), ("Other options", rest)):
-            lines = []
-            for name in names:
-                if (record := records.get(name)) is not None:
-                    default = defaults.get(str(name), "")
-                    is_told = not default or "[default" in record[1]
-                    lines.append((record[0], record[1] + ("" if is_told else f"  [{default}]")))
-            if lines:
-                with formatter.section(title):
-                    formatter.write_dl(lines)
 
 
 class DescribedGroup(click.Group):

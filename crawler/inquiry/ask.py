@@ -13,7 +13,7 @@ from canonry.crawler.admission.url_filter import is_fetched
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import known_facts, remedies
 from canonry.crawler.inquiry.known_facts import Question
-from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of
+from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of, settings_of
 from canonry.crawler.inquiry.url_answer import (
     CrawlFacts,
     PageFacts,
@@ -23,7 +23,6 @@ from canonry.crawler.inquiry.url_answer import (
     URLAnswer,
 )
 from canonry.crawler.plurals import counted
-from canonry.crawler.settings import load
 from canonry.storage import State
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.reading import known_url
@@ -233,12 +232,18 @@ def _remedies(
 def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
     """Add what would become of a URL that the store has never seen, if a page named it."""
     rules = known_facts.rules(question, question.url)
-    reason = _reason_to_hold(question, answer, rules)
+    representative = _represented_by(question, rules)
+    reason = _reason_to_hold(question, answer, is_represented=representative is not None)
     if reason is HoldReason.SCHEME:
         shown = redaction.redact_refused(answer.asked)[0]
         said = {"reason": reason.label, "because": reason.value}
         return URLAnswer(asked=shown, state="invalid", policy=answer.policy, **said)
     if reason is None:
+        if rules:  # the first URL of a class is fetched, and represents it
+            same = (
+                f"{_NEVER_SEEN}; if one did, it would be fetched for all that a rule makes the same"
+            )
+            return replace(answer, because=same, rules=rules)
         unfollowed = known_url.links_refused(question.connection, NOFOLLOW)
         if not unfollowed:
             return answer
@@ -248,10 +253,12 @@ def _never_seen(question: Question, answer: URLAnswer) -> URLAnswer:
             remedies=["--config crawl.respect_nofollow=false, if such a link names it"],
         )
     remedy = remedies.remedy(reason.label, _case(question, 0, 0, rules))
-    representative = _represented_by(question, rules)
+    then = f"it would be held: {reason.value}"
+    if reason is HoldReason.LEARNED and representative is not None:
+        then = f"a learned rule would let {redact(representative.url)} be fetched in its place"
     return replace(
         answer,
-        because=f"{_NEVER_SEEN}; if one did, it would be held: {reason.value}",
+        because=f"{_NEVER_SEEN}; if one did, {then}",
         reason=reason.label,
         rules=rules,
         same_as=None if representative is None else redact(representative.url),
@@ -270,7 +277,7 @@ def _represented_by(question: Question, rules: Sequence[RuleFacts]) -> KnownURL 
 
 
 def _reason_to_hold(
-    question: Question, answer: URLAnswer, rules: Sequence[RuleFacts]
+    question: Question, answer: URLAnswer, *, is_represented: bool
 ) -> HoldReason | None:
     """Return the first reason for which a crawl like the last one would not fetch a URL."""
     if not is_fetched(question.url):
@@ -283,7 +290,7 @@ def _reason_to_hold(
     for budget in answer.budgets:
         if budget.count >= budget.limit:
             return next(one for one in HoldReason if one.label == budget.reason)
-    if rules:
+    if is_represented:
         return HoldReason.LEARNED
     is_held = answer.robots is not None and not answer.robots.allows
     return HoldReason.ROBOTS if is_held else None
@@ -292,8 +299,7 @@ def _reason_to_hold(
 def _case(question: Question, depth: int, hops: int, rules: Sequence[RuleFacts]) -> remedies.Case:
     """Return what the remedy of a URL depends on."""
     crawl = question.crawl
-    settings = load(None, {}) if crawl is None else crawl.settings
     seeds = () if crawl is None else crawl.seeds
     ids = [rule.id for rule in rules]
     excluded = steered_patterns.holding(question.connection)
-    return remedies.Case(question.url, depth, hops, settings, seeds, ids, excluded)
+    return remedies.Case(question.url, depth, hops, settings_of(crawl), seeds, ids, excluded)

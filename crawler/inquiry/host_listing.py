@@ -3,8 +3,8 @@
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.crawler.inquiry.last_crawl import last_crawl
-from canonry.crawler.settings import Settings, load
+from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
+from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.waiting import reason_of
 from canonry.storage.steering import host_list
@@ -64,8 +64,7 @@ def hosts_of(
     )
     if part and (exact := host_list.host_named(connection, part.casefold())):
         rows = [exact, *(row for row in rows if row.host_id != exact.host_id)]
-    crawl = last_crawl(connection)
-    settings = crawl.settings if crawl is not None else load(None, {})
+    settings = settings_of(last_crawl(connection))
     tables = HostTables(settings.hosts)
     robots = host_list.robots_of(connection, rows)
     return HostListing(

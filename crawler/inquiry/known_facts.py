@@ -13,7 +13,7 @@ from canonry.crawler.fetch.robots import origin_of
 from canonry.crawler.fetch.robots_rules import deciding_line
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import remedies
-from canonry.crawler.inquiry.last_crawl import LastCrawl
+from canonry.crawler.inquiry.last_crawl import LastCrawl, settings_of
 from canonry.crawler.inquiry.url_answer import (
     BudgetFacts,
     Finding,
@@ -25,7 +25,6 @@ from canonry.crawler.inquiry.url_answer import (
     ScopeFacts,
 )
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.crawler.settings import load
 from canonry.storage.clusters.one_cluster import cluster_of
 from canonry.storage.learned import host_urls
 from canonry.storage.reading import known_url
@@ -88,7 +87,7 @@ def robots(question: Question) -> RobotsFacts | None:
     if robots_txt is None:
         return None
     crawl = question.crawl
-    agent = (load(None, {}) if crawl is None else crawl.settings).crawl.token
+    agent = settings_of(crawl).crawl.token
     line = deciding_line(robots_txt.rules or "", agent, question.url)
     return RobotsFacts(
         url=f"{origin}/robots.txt",

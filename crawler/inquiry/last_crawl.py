@@ -60,6 +60,11 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
     )
 
 
+def settings_of(crawl: LastCrawl | None) -> Settings:
+    """Return the settings of a crawl; without one, those that hold here."""
+    return load(None, {}) if crawl is None else crawl.settings
+
+
 def _settings(stored: Mapping[str, Mapping[str, Any]]) -> Settings:
     """Return the settings of a job, which an earlier version may have written.
 

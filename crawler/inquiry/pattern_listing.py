@@ -5,9 +5,9 @@ from sqlalchemy import Connection
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import pattern
-from canonry.crawler.inquiry.last_crawl import last_crawl
+from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.plurals import counted
-from canonry.crawler.settings import Settings, SettingsError, load
+from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
 from canonry.storage.steering import steered_patterns
@@ -65,8 +65,7 @@ def patterns_of(
         most: how many.
         least: URLs of a pattern; those with fewer are left out, and counted.
     """
-    crawl = last_crawl(connection)
-    settings = crawl.settings if crawl is not None else load(None, {})
+    settings = settings_of(last_crawl(connection))
     rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most, least=least)
     return PatternListing(
         patterns=[_answer(row, settings) for row in rows],

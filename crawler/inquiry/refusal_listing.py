@@ -6,32 +6,16 @@ import msgspec
 from sqlalchemy import Connection
 
 from canonry.canon import redact
-from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry import remedies
-from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
+from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl, settings_of
 from canonry.crawler.inquiry.remedies import Case
-from canonry.crawler.settings import SettingsError, load
+from canonry.crawler.settings import SettingsError
 from canonry.storage.steering import releases, steered_patterns
 from canonry.storage.steering.releases import Refusal, RefusedURL
 from canonry.storage.timestamps import Moment, iso
 
 _EXAMPLES = 3
 _WITH_EXAMPLES = 30  # reasons; for rarer ones the number is enough
-# URLs are not released by these reasons: another command lifts the reason, or no crawl can fetch
-# them.
-_KEPT = frozenset(
-    reason.label
-    for reason in (
-        HoldReason.LEARNED,
-        HoldReason.HOST_BLOCKED,
-        HoldReason.PATTERN_EXCLUDED,
-        HoldReason.SCHEME,
-        HoldReason.RECORD,
-        HoldReason.PORT,
-        HoldReason.UNDISCOVERED,
-        HoldReason.DELETED,
-    )
-)
 
 
 class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,23 +54,10 @@ class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
     has_more: bool
 
 
-# Limits that a person has set, or that are ours, and answers that may come back: for the rest of
-# what is held, the crawl does as it was told.
-_LOOKED_AT = frozenset(
-    reason.label
-    for reason in (
-        HoldReason.PATTERN_BUDGET,
-        HoldReason.HOST_BUDGET,
-        HoldReason.DOMAIN_BUDGET,
-        HoldReason.WALL,
-        HoldReason.OURS,
-    )
-)
-
-
 def needs_person(refusal: Refusal) -> bool:
     """Return True if a person should look at what is refused for a reason."""
-    return refusal.state == "failed" or refusal.reason.partition(":")[0] in _LOOKED_AT
+    row = remedies.row_of(refusal.reason)
+    return refusal.state == "failed" or (row is not None and row.is_looked_at)
 
 
 def refusals_of(connection: Connection) -> list[RefusalAnswer]:
@@ -153,14 +124,14 @@ def to_release(state: str, reason: str) -> Refusal:
         raise SettingsError(f"{state!r}: URLs are held or failed")
     refusal = Refusal(state, reason)
     if not _can_be_released(refusal):
-        how = remedies.REMEDIES[reason.partition(":")[0]]
-        said = how(Case("http://host/", 0, 0, load(None, {}), (), ()))
+        said = remedies.remedy(reason, Case("http://host/", 0, 0, settings_of(None), (), ()))
         raise SettingsError(f"URLs held for {reason!r} are not released by their reason: {said}")
     return refusal
 
 
 def _can_be_released(refusal: Refusal) -> bool:
-    return refusal.state == "failed" or refusal.reason.partition(":")[0] not in _KEPT
+    row = remedies.row_of(refusal.reason)
+    return refusal.state == "failed" or row is None or row.is_released
 
 
 def _answer(
@@ -174,9 +145,10 @@ def _answer(
     remedy = None
     if rows:
         first = rows[0]
-        settings = crawl.settings if crawl is not None else load(None, {})
         seeds = crawl.seeds if crawl is not None else ()
-        case = Case(redact(first.url), first.depth, first.hops, settings, seeds, (), excluded)
+        case = Case(
+            redact(first.url), first.depth, first.hops, settings_of(crawl), seeds, (), excluded
+        )
         remedy = remedies.remedy(refusal.reason, case)
     return RefusalAnswer(
         state=refusal.state,

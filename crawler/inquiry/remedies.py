@@ -1,6 +1,7 @@
 """Remedies: for each reason to hold or to fail, the setting or command that lifts it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from shlex import quote
 from types import MappingProxyType
 from typing import NamedTuple
@@ -27,7 +28,13 @@ class Case(NamedTuple):
     excluded: Collection[str] = ()  # the patterns that people have excluded
 
 
-Remedy = Callable[[Case], str]
+class ReasonRow(NamedTuple):
+    """What is said of a reason, beside its name and its sentence."""
+
+    helps: str | Callable[[Case], str]  # a text may have the names that `_filled` replaces
+    more: str = ""  # for the page of reasons
+    is_released: bool = True  # False: another command lifts it, or no crawl can fetch the URLs
+    is_looked_at: bool = False  # a person should look: else the crawl does as it was told
 
 
 def _scope(case: Case) -> str:
@@ -48,11 +55,6 @@ def _deeper(case: Case) -> str:
     return f"--max-depth {case.depth} or more (it was {case.settings.crawl.max_depth})"
 
 
-def _longer(case: Case) -> str:
-    limit = case.settings.traps.max_url
-    return f"max_url in [traps] of --config: {len(case.url):,} or more (it was {limit:,})"
-
-
 def setting_of(reason: str, url: str, settings: Settings) -> str:
     """Return the setting of a budget that a URL counts against.
 
@@ -71,12 +73,9 @@ def setting_of(reason: str, url: str, settings: Settings) -> str:
     return "max_per_host of [traps]"
 
 
-def _budget(reason: HoldReason) -> Remedy:
-    def remedy(case: Case) -> str:
-        setting = setting_of(reason.label, case.url, case.settings)
-        return f"{setting} in --config: a larger number, or 0 for no limit"
-
-    return remedy
+def _budget(case: Case, reason: HoldReason) -> str:
+    setting = setting_of(reason.label, case.url, case.settings)
+    return f"{setting} in --config: a larger number, or 0 for no limit"
 
 
 def _rules(case: Case) -> str:
@@ -91,86 +90,131 @@ def _include(case: Case) -> str:
     return f"canonry patterns include {quote(excluded)}"
 
 
-def _says(text: str) -> Remedy:
-    return lambda _case: text
+def _address(case: Case) -> str:
+    if refused_port(case.url) is not None:
+        return _PORTS
+    return _filled(
+        "--allow-private, if the address is your own network's; {then}", Fault.ADDRESS, case
+    )
 
 
-def _release(reason: Fault | HoldReason) -> str:
-    return f"canonry refused release {reason.label}, and the same crawl command again"
+def _filled(text: str, reason: Fault | HoldReason, case: Case) -> str:
+    """Return a text with what its names stand for."""
+    release = f"canonry refused release {reason.label}, and the same crawl command again"
+    crawl, fetch, traps = case.settings.crawl, case.settings.fetch, case.settings.traps
+    return text.format(
+        case=case,
+        crawl=crawl,
+        fetch=fetch,
+        traps=traps,
+        host=host_of(case.url),
+        length=len(case.url),
+        types=", ".join(fetch.only_types),
+        purpose=", ".join(crawl.purpose),
+        again=_AGAIN,
+        release=release,
+        then=f"then {release}",
+    )
 
 
-_SAME = "the same crawl command again: it tries what it could not reach before"
-_SEED = "it as a seed of the crawl: seeds are always fetched"
+_AGAIN = "the same crawl command again: it tries what it could not reach before"
+_SEED = ReasonRow("it as a seed of the crawl: seeds are always fetched")
 _PORTS = "nothing: such ports are never asked"
-_ADDRESS = f"--allow-private, if the address is your own network's; then {_release(Fault.ADDRESS)}"
+_ENGINE = "Only with another engine that fetches."
 
-REMEDIES: Mapping[str, Remedy] = MappingProxyType(
+# All reasons: what helps, and what becomes of the URLs. The sentence of each is its value.
+REASONS: Mapping[HoldReason | Fault, ReasonRow] = MappingProxyType(
     {
-        HoldReason.OUT_OF_SCOPE.label: _scope,
-        HoldReason.EXCLUDED.label: _says(
+        HoldReason.OUT_OF_SCOPE: ReasonRow(_scope),
+        HoldReason.EXCLUDED: ReasonRow(
             "--exclude without the pattern; canonry scope test URL tries patterns"
         ),
-        HoldReason.NOT_INCLUDED.label: _says(
+        HoldReason.NOT_INCLUDED: ReasonRow(
             "--include with a pattern that matches it; canonry scope test URL tries patterns"
         ),
-        HoldReason.TOO_DEEP.label: _deeper,
-        HoldReason.TOO_MANY_HOPS.label: lambda case: (
-            f"max_hops in [crawl] of --config: {case.hops} or more "
-            f"(it was {case.settings.crawl.max_hops})"
+        HoldReason.TOO_DEEP: ReasonRow(_deeper),
+        HoldReason.TOO_MANY_HOPS: ReasonRow(
+            "max_hops in [crawl] of --config: {case.hops} or more (it was {crawl.max_hops})"
         ),
-        HoldReason.TOO_LONG.label: _longer,
-        HoldReason.TOO_MANY_SEGMENTS.label: _says(_SEED),
-        HoldReason.REPEATING_PATH.label: _says(_SEED),
-        HoldReason.OTHER_TYPE.label: lambda case: (
-            f"--only-types with its type (it was {', '.join(case.settings.fetch.only_types)})"
+        HoldReason.TOO_LONG: ReasonRow(
+            "max_url in [traps] of --config: {length:,} or more (it was {traps.max_url:,})"
         ),
-        HoldReason.PATTERN_BUDGET.label: _budget(HoldReason.PATTERN_BUDGET),
-        HoldReason.HOST_BUDGET.label: _budget(HoldReason.HOST_BUDGET),
-        HoldReason.DOMAIN_BUDGET.label: _budget(HoldReason.DOMAIN_BUDGET),
-        HoldReason.PORT.label: _says(_PORTS),
-        HoldReason.ROBOTS.label: _says(
-            f"the owner of the site; if the file has changed, {_release(HoldReason.ROBOTS)}"
+        HoldReason.TOO_MANY_SEGMENTS: _SEED,
+        HoldReason.REPEATING_PATH: _SEED,
+        HoldReason.OTHER_TYPE: ReasonRow("--only-types with its type (it was {types})"),
+        HoldReason.PATTERN_BUDGET: ReasonRow(
+            partial(_budget, reason=HoldReason.PATTERN_BUDGET), is_looked_at=True
         ),
-        HoldReason.USE_RESERVED.label: lambda case: (
-            f"another crawl.purpose in --config (it was {', '.join(case.settings.crawl.purpose)})"
+        HoldReason.HOST_BUDGET: ReasonRow(
+            partial(_budget, reason=HoldReason.HOST_BUDGET), is_looked_at=True
         ),
-        HoldReason.SCHEME.label: _says("nothing: it is not a web page"),
-        HoldReason.LEARNED.label: _rules,
-        HoldReason.RECORD.label: _says("nothing: there is no URL to fetch"),
-        HoldReason.WALL.label: _says(
-            "the site, when it shows the page; a run an hour or more later asks again, and "
-            f"{_release(HoldReason.WALL)} at once"
+        HoldReason.DOMAIN_BUDGET: ReasonRow(
+            partial(_budget, reason=HoldReason.DOMAIN_BUDGET),
+            "From 100,000 such URLs on, links to further hosts are only counted.",
+            is_looked_at=True,
         ),
-        HoldReason.HOST_BLOCKED.label: lambda case: f"canonry hosts unblock {host_of(case.url)}",
-        HoldReason.PATTERN_EXCLUDED.label: _include,
-        HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),
-        HoldReason.DELETED.label: _says("the engine puts it again"),
-        HoldReason.OURS.label: _says("the next crawl asks it again"),
-        Fault.DNS.label: _says(f"a name that this machine can resolve; then {_SAME}"),
-        Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,
-        Fault.CONNECT.label: _says(_SAME),
-        Fault.PROXY.label: _says("--proxy URL, or none; then the same crawl command again"),
-        Fault.TLS.label: _says(
-            f"--ca-file, if the authority is your own; then {_release(Fault.TLS)}"
+        HoldReason.PORT: ReasonRow(_PORTS, is_released=False),
+        HoldReason.ROBOTS: ReasonRow("the owner of the site; if the file has changed, {release}"),
+        HoldReason.USE_RESERVED: ReasonRow("another crawl.purpose in --config (it was {purpose})"),
+        HoldReason.SCHEME: ReasonRow("nothing: it is not a web page", is_released=False),
+        HoldReason.LEARNED: ReasonRow(_rules, is_released=False),
+        HoldReason.RECORD: ReasonRow("nothing: there is no URL to fetch", is_released=False),
+        HoldReason.WALL: ReasonRow(
+            "the site, when it shows the page: a run an hour or more later asks again; at once, "
+            "{release}",
+            is_looked_at=True,
         ),
-        Fault.TIMEOUT.label: lambda case: (
-            f"timeout in [fetch] of --config: more than {case.settings.fetch.timeout:g} seconds; "
-            f"then {_release(Fault.TIMEOUT)}"
+        HoldReason.HOST_BLOCKED: ReasonRow(
+            "canonry hosts unblock {host}",
+            "Or a wall hides the host, until the next run.",
+            is_released=False,
         ),
-        Fault.PROTOCOL.label: _says(_release(Fault.PROTOCOL)),
-        Fault.BODY.label: _says(_release(Fault.BODY)),
-        Fault.TOO_LARGE.label: lambda case: (
-            f"max_body in [fetch] of --config: more than {case.settings.fetch.max_body:,} bytes; "
-            f"then {_release(Fault.TOO_LARGE)}"
+        HoldReason.PATTERN_EXCLUDED: ReasonRow(_include, is_released=False),
+        HoldReason.UNDISCOVERED: ReasonRow(
+            "the engine puts it when it finds it", _ENGINE, is_released=False
         ),
-        Fault.SERVER.label: _says(_release(Fault.SERVER)),
-        Fault.OUTAGE.label: _says("the site, when it shows the page; the next recrawl asks again"),
-        Fault.LOOP.label: _says(_release(Fault.LOOP)),
-        Fault.ROBOTS_UNREACHABLE.label: _says(_SAME),
+        HoldReason.DELETED: ReasonRow("the engine puts it again", _ENGINE, is_released=False),
+        HoldReason.OURS: ReasonRow(
+            "the next crawl asks it again", "After ten in a row, the run ends.", is_looked_at=True
+        ),
+        Fault.DNS: ReasonRow("a name that this machine can resolve; then {again}"),
+        Fault.ADDRESS: ReasonRow(_address),
+        Fault.CONNECT: ReasonRow("{again}"),
+        Fault.PROXY: ReasonRow("--proxy URL, or none; then the same crawl command again"),
+        Fault.TLS: ReasonRow("--ca-file, if the authority is your own; {then}"),
+        Fault.TIMEOUT: ReasonRow(
+            "timeout in [fetch] of --config: more than {fetch.timeout:g} seconds; {then}"
+        ),
+        Fault.PROTOCOL: ReasonRow("{release}"),
+        Fault.BODY: ReasonRow("{release}"),
+        Fault.TOO_LARGE: ReasonRow(
+            "max_body in [fetch] of --config: more than {fetch.max_body:,} bytes; {then}"
+        ),
+        Fault.SERVER: ReasonRow(
+            "{release}",
+            "429, 500, 502, 503 or 504 after all retries, or where retries have cured nothing.",
+        ),
+        Fault.OUTAGE: ReasonRow(
+            "the site, when it shows the page; the next recrawl asks again",
+            "Only of a page that is kept.",
+        ),
+        Fault.LOOP: ReasonRow(
+            "{release}", "A circle of several URLs is no failure: each is `redirected`."
+        ),
+        Fault.ROBOTS_UNREACHABLE: ReasonRow(
+            "{again}",
+            "After a colon is the cause: `connection refused`, `dns`, `timeout`, `status 503` …",
+        ),
     }
 )
-_REFUSED = _says(f"a server that listens there: check the port, and http or https; then {_SAME}")
-_SENTENCES = MappingProxyType({one.label: one.value for one in (*HoldReason, *Fault)})
+_BY_LABEL = MappingProxyType({one.label: one for one in REASONS})
+_REFUSED = f"a server that listens there: check the port, and http or https; then {_AGAIN}"
+
+
+def row_of(reason: str) -> ReasonRow | None:
+    """Return the row of a reason as the store has it, perhaps with a cause; None if it has none."""
+    found = _BY_LABEL.get(reason.partition(":")[0])
+    return found and REASONS[found]
 
 
 def remedy(reason: str, case: Case) -> str | None:
@@ -182,10 +226,16 @@ def remedy(reason: str, case: Case) -> str | None:
     """
     label, _, cause = reason.partition(": ")
     cause = cause.partition(",")[0]
-    found = (
-        _REFUSED if cause == "connection refused" else REMEDIES.get(cause) or REMEDIES.get(label)
-    )
-    return None if found is None else found(case)
+    if cause == "connection refused":
+        return _REFUSED
+    found = _BY_LABEL.get(cause) or _BY_LABEL.get(label)
+    return None if found is None else helps(found, case)
+
+
+def helps(reason: HoldReason | Fault, case: Case) -> str:
+    """Return what lifts a reason for a URL."""
+    how = REASONS[reason].helps
+    return _filled(how, reason, case) if isinstance(how, str) else how(case)
 
 
 def sentence_about(url: str, reason: str) -> str | None:
@@ -208,7 +258,7 @@ def sentence(reason: str) -> str | None:
         None for other reasons.
     """
     label, _, cause = reason.partition(": ")
-    found = _SENTENCES.get(label)
     kind, _, more = cause.partition(", ")
-    words = [found, _SENTENCES.get(kind, kind), more]
+    found, about = _BY_LABEL.get(label), _BY_LABEL.get(kind)
+    words = [found and found.value, about.value if about else kind, more]
     return found and ": ".join(word for word in words if word)

@@ -5,10 +5,11 @@ from collections.abc import Collection
 from itertools import islice
 
 import msgspec
+from msgspec import structs
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer, InvalidURL, redact
-from canonry.canon.learned import FAMILIES, RULE_STATES, describe, without_port
+from canonry.canon.learned import FAMILIES, RULE_STATES, RuleState, describe, without_port
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.inquiry.rule_names import STATE_ORDER, held_by
 from canonry.crawler.learn.rules.in_force import RulesInForce
@@ -27,11 +28,12 @@ from canonry.storage.timestamps import Moment, iso
 _COUNTED = 10_000  # rules of a state; beyond that, the answer is "or more"
 _LOOKED_AT = 5_000  # URLs on all hosts of a list together
 _HOST_COSTS = 10  # to look at a host takes as long as to look at so many URLs
-_ALL = 1 << 60
+ALL = 1 << 60
 _AT_ONCE = 5_000  # held URLs that rules are applied to in one call
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
 _HELD = 5  # held URLs that are shown
 _DIGITS = 19  # of the largest number that a database has, about
+_COUNTS = ("same", "own_word", "names", "mined", "different", "refuted", "unknown")
 _SOURCES = ("content", "own-word", "mined")  # as the ledger numbers them
 
 
@@ -43,20 +45,51 @@ class StateCount(msgspec.Struct, frozen=True, kw_only=True):
     or_more: bool  # they were not counted further
 
 
-class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule in a list."""
+class RuleCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule rests on, in pages, each with all of its names."""
+
+    agree: int
+    disagree: int
+    first_seen: Moment | None
+    last_seen: Moment | None
+    samples: list[tuple[str, str]]  # a URL, and another name of its page
+    against: list[tuple[str, str]]  # a URL, and one that is another page
+
+
+class RuleAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A learned rule."""
 
     id: str
-    says: str
-    host: str
+    says: str  # for people
+    host: str  # with its port, if its URLs have one
     family: str
-    state: str
-    agree: int  # pages, each with all of its names
-    disagree: int
+    below: str  # the part of the host that it covers
+    old: str  # what the family replaces or removes
+    new: str  # what the family puts there
+    beside: tuple[str, ...]  # names of the other parameters in the query
+    subdomains: bool
+    but: tuple[str, ...]  # hosts below the host that it does not cover
+    state: RuleState
+    evidence: RuleCounts
+    tests: int  # URLs that were fetched although it could hold them
     suppressed: int  # URLs that are held now because of it, and so not fetched
     or_more: bool  # its hosts have more URLs than are looked at: `suppressed` is about right
-    tests: int  # URLs that were fetched although it could hold them
-    since: str | None  # when it entered its state
+    entered_at: Moment | None  # when it entered its state
+
+
+class RulePages(msgspec.Struct, frozen=True, kw_only=True):
+    """The pages of a rule's evidence, each with all of its names, and how many a rule needs."""
+
+    same: int
+    own_word: int  # of these, by redirects and canonical links
+    names: int  # further ones of these; they count a little
+    mined: int  # of these, from a log or an import: no crawl has seen that
+    different: int
+    refuted: int  # of these, by all the answers that are asked for
+    unknown: int
+    needed: int  # that are the same, before it acts ...
+    needed_by_own_word: int  # ... or by redirects and canonical links alone
+    may_be_unknown: int
 
 
 class PageSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +125,7 @@ class EvidencePair(msgspec.Struct, frozen=True, kw_only=True):
     url: PageSide
     found: PageSide
     same_body: bool | None  # byte by byte; null: one of them has none
+    instead: str | None  # what the first one is, if the pair speaks against the rule
 
 
 class HeldFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,19 +136,16 @@ class HeldFacts(msgspec.Struct, frozen=True, kw_only=True):
     same_as: str
 
 
-class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
+class RuleReport(RuleAnswer, frozen=True, kw_only=True):
     """All that a store knows of a rule."""
 
-    rule: RuleLine
     why: str  # what rules of its family say
-    standing: str  # what is missing until it acts, or what would end it
-    confirmed: int  # of the pages that agree, how many by redirects and canonical links
-    first_seen: str | None
-    last_seen: str | None
-    evidence: list[EvidencePair]
+    standing: str  # what is missing until it acts, or what would end it; for people
+    held_back: str | None  # the same, if it is a candidate or suspended
+    pages: RulePages
+    pairs: list[PairFacts]  # its evidence: all, or the first of each verdict
+    side_by_side: list[EvidencePair]  # the first of each verdict
     holds: list[HeldFacts]  # some of the URLs
-    can_be_revoked: bool
-    can_be_reinstated: bool
 
 
 class RuleListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +154,7 @@ class RuleListing(msgspec.Struct, frozen=True, kw_only=True):
     states: list[StateCount]
     state: str  # the one that is listed; "" for a host's rules
     host: str  # "": all
-    rules: list[RuleLine]
+    rules: list[RuleAnswer]
     more: str | None  # "after" of the next part of the list; null: this is the end
     chosen: RuleReport | None  # the rule that was asked for
 
@@ -169,18 +200,20 @@ def _listing(
     more: str | None = None,
 ) -> RuleListing:
     cut = count_suppressed(connection, rules, _LOOKED_AT)
+    for rule in rules:  # a rule by itself has its pairs
+        rule.samples, rule.against = [], []
     return RuleListing(
         states=state_counts(connection),
         state=state,
         host=host,
-        rules=[_line(rule, or_more=rule.id in cut) for rule in rules],
+        rules=[answer_of(rule, or_more=rule.id in cut) for rule in rules],
         more=more,
         chosen=None,
     )
 
 
 def count_suppressed(
-    connection: Connection, rules: Collection[TrackedRule], most: int = _ALL
+    connection: Connection, rules: Collection[TrackedRule], most: int = ALL
 ) -> set[str]:
     """Set the `suppressed` of each rule: the number of URLs that are held now because of it.
 
@@ -198,7 +231,7 @@ def count_suppressed(
             rule.suppressed = 0
     if not acting:
         return set()
-    if most < _ALL and not host_urls.has_index(connection):  # each look would read all URLs
+    if most < ALL and not host_urls.has_index(connection):  # each look would read all URLs
         return set(acting)
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
     sites = {rule.rewrite.host for rule in acting.values()}
@@ -240,26 +273,41 @@ def state_counts(connection: Connection) -> list[StateCount]:
     ]
 
 
-def report_on(connection: Connection, rule: TrackedRule) -> RuleReport:
-    """Return all that a store knows of a rule, its evidence with both pages side by side."""
+def report_on(
+    connection: Connection, rule: TrackedRule, *, most: int = _LOOKED_AT, shown: int = SAMPLES
+) -> RuleReport:
+    """Return all that a store knows of a rule, its evidence with both pages side by side.
+
+    Args:
+        connection: to a store.
+        rule: with what it suppresses, as the crawl counted it.
+        most: how many URLs are looked at, to count what it suppresses.
+        shown: how many pairs of each verdict are side by side.
+    """
     canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
-    cut = count_suppressed(connection, [rule], _LOOKED_AT)
+    cut = count_suppressed(connection, [rule], most)
     pairs = pairs_of(connection, rule)
+    first = [
+        one
+        for verdict in VERDICTS
+        for one in [pair for pair in pairs if pair.verdict == verdict.value][:shown]
+    ]
+    standing = standing_in(connection, rule)
+    is_waiting = rule.state in {"candidate", "suspended"}
     return RuleReport(
-        rule=_line(rule, or_more=rule.id in cut),
+        **structs.asdict(answer_of(rule, or_more=rule.id in cut)),
         why=FAMILIES[rule.rewrite.family].why,
-        standing=standing_in(connection, rule).sentence,
-        confirmed=rule.confirmed,
-        first_seen=iso(rule.first_seen),
-        last_seen=iso(rule.last_seen),
-        evidence=[
-            _side_by_side(connection, canonicalizer, pair)
-            for verdict in VERDICTS
-            for pair in [one for one in pairs if one.verdict == verdict.value][:SAMPLES]
-        ],
+        standing=standing.sentence,
+        held_back=standing.sentence if is_waiting else None,
+        pages=RulePages(
+            **{name: getattr(standing.found, name) for name in _COUNTS},
+            needed=standing.needed,
+            needed_by_own_word=standing.needed_by_own_word,
+            may_be_unknown=standing.may_be_unknown,
+        ),
+        pairs=pairs if most == ALL else first,
+        side_by_side=[_side_by_side(connection, canonicalizer, pair) for pair in first],
         holds=_held_by(connection, canonicalizer, rule),
-        can_be_revoked=rule.state != "revoked",
-        can_be_reinstated=rule.state == "revoked",
     )
 
 
@@ -289,15 +337,6 @@ def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:
     return pairs
 
 
-def instead_of(connection: Connection, pairs: Collection[PairFacts]) -> list[str]:
-    """Return in words what the first URL of each pair is, for pairs that speak against a rule."""
-    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
-    return [
-        _instead(*(_side(connection, canonicalizer, url) for url in (pair.url, pair.found)))
-        for pair in pairs
-    ]
-
-
 def _instead(side: PageSide, other: PageSide) -> str:
     """Return in words what a URL is, instead of what a rule has predicted."""
     if side.redirects_to is not None:
@@ -313,19 +352,26 @@ def _instead(side: PageSide, other: PageSide) -> str:
     return f"is another page than {other.url}"
 
 
-def _line(rule: TrackedRule, *, or_more: bool) -> RuleLine:
-    return RuleLine(
+def answer_of(rule: TrackedRule, *, or_more: bool = False) -> RuleAnswer:
+    """Return a rule as people and programs are told of it."""
+    says = rule.rewrite
+    return RuleAnswer(
+        **structs.asdict(says),
         id=rule.id,
-        says=describe(rule.rewrite),
-        host=rule.rewrite.host,
-        family=rule.rewrite.family,
+        says=describe(says),
         state=rule.state,
-        agree=rule.agree,
-        disagree=rule.disagree,
+        evidence=RuleCounts(
+            agree=rule.agree,
+            disagree=rule.disagree,
+            first_seen=iso(rule.first_seen),
+            last_seen=iso(rule.last_seen),
+            samples=[oriented(says, pair) for pair in rule.samples],
+            against=[oriented(says, pair) for pair in rule.against],
+        ),
+        tests=rule.tests,
         suppressed=rule.suppressed,
         or_more=or_more,
-        tests=rule.tests,
-        since=iso(rule.entered_at),
+        entered_at=iso(rule.entered_at),
     )
 
 
@@ -344,6 +390,7 @@ def _side_by_side(
         url=first,
         found=second,
         same_body=None if None in digests else digests[0] == digests[1],
+        instead=_instead(first, second) if pair.verdict == "different" else None,
     )
 
 

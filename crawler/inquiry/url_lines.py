@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from canonry.crawler.inquiry.url_answer import URLAnswer
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import counted, lasting
 from canonry.storage.timestamps import moment
 
 _MEMBERS = 5  # URLs of its resource that are shown
@@ -116,20 +116,12 @@ def _page(answer: URLAnswer) -> Iterator[tuple[str, ...]]:
     yield "page", ", ".join(what)
     if (revisits := answer.revisits) is not None:
         seen = f"changed at {revisits.changes:,} of {counted(revisits.visits, 'later visit')}"
-        every = _lasting(revisits.interval)
+        every = lasting(revisits.interval)
         yield "recrawl", f"{seen}; asked every {every}, next after {moment(revisits.due)}"
     if page.title:
         yield "title", " ".join(page.title.split())
     if page.canonical is not None and page.canonical != (answer.known_as or answer.url):
         yield "canonical", LinkedURL(page.canonical)
-
-
-def _lasting(seconds: float) -> str:
-    """Return about how long a time is: "36 minutes", "5 hours", "12 days"."""
-    for unit, length in (("day", 86_400), ("hour", 3_600)):
-        if seconds >= 2 * length:
-            return counted(round(seconds / length), unit)
-    return counted(round(seconds / 60), "minute")
 
 
 def _resource(answer: URLAnswer) -> Iterator[tuple[str, ...]]:

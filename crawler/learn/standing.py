@@ -22,6 +22,7 @@ from canonry.crawler.plurals import counted
 from canonry.storage.learned.rule_rows import IN_FORCE, URLPair
 
 _NAMED = 2  # most URLs in a sentence
+_NO_PAGE = "it was taken over with no page for it"  # of an import, or of a rule for a part
 
 
 class Standing(NamedTuple):
@@ -80,7 +81,7 @@ def _active(rule: RuleEvidence, remaining: int) -> str:
         return f"{does}, but {_others(rule, tally.refuted)}: the next crawl revokes it"
     if rule.state == "suspended" and tally.different <= tally.refuted:
         return f"It has what it needs, as {_pages(tally.same)} the same: the next crawl decides"
-    because = f"{_pages(tally.same)} the same under both names" if tally.same else "it was imported"
+    because = f"{_pages(tally.same)} the same under both names" if tally.same else _NO_PAGE
     more = (
         "one page that is another ends"
         if remaining == 1

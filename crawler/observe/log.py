@@ -62,7 +62,7 @@ class Log:
         try:
             return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
-            raise SettingsError(f"--log {self._path}: {error.strerror}") from None
+            raise SettingsError(f"crawl.log={self._path}: {error.strerror}") from None
 
     def outcome(self, outcome: Outcome, admissions: Sequence[Admission]) -> None:
         """Write the outcome of a visit that the store has recorded."""
@@ -113,7 +113,7 @@ class Log:
         try:
             os.write(self._file, escaped(json.encode(line)) + b"\n")
         except OSError as error:
-            raise StoreError(f"--log {self._path}: {error.strerror}") from error
+            raise StoreError(f"crawl.log={self._path}: {error.strerror}") from error
 
 
 def _event(outcome: Outcome) -> str:

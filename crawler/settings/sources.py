@@ -6,39 +6,28 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, TypeAlias
 
 import msgspec
 
-from canonry.canon.policies import did_you_mean, fault_in, line_of, read_shipped, unknown
-from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
+from canonry.canon.policies import did_you_mean, fault_in, line_of, unknown
 from canonry.crawler.settings.host_tables import host_name
-from canonry.crawler.settings.proxies import check_setting
 from canonry.crawler.settings.sections import (
     HINTS,
     HINTS_OF_HOSTS,
     HOSTS,
     SECTIONS,
-    HostSettings,
+    TABLE,
+    Declared,
     Settings,
     SettingsError,
 )
-from canonry.crawler.settings.url_patterns import MediaTypes, URLPatterns
 
 _PREFIX = "CANONRY"
+_DEFAULT = "default"  # the source of what no other sets
 _PAIR = re.compile(r"([a-z]+)\.([a-z_]+)=(.*)", re.DOTALL)  # a setting; no file begins so
 Config: TypeAlias = str | Sequence[str] | None
 _BY_LINE = frozenset({"headers"})  # lists whose items have blanks
-_SINGULAR = {"headers": "header"}  # flags that can be repeated
-# By key: functions that raise ValueError for a value that is not allowed.
-_READERS: dict[str, Callable[[Any], object]] = {
-    **dict.fromkeys(("include", "exclude", "first"), URLPatterns),
-    "headers": headers_of,
-    "basic_auth": user_and_password,
-    "cookies": cookies_of,
-    "proxy": check_setting,
-    "only_types": MediaTypes,
-}
 _Place = Callable[[Sequence[str]], str]  # from the path of a section or key to its source
 
 
@@ -60,11 +49,11 @@ def load(config: Config, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
     if file is not None:
         text, given = _read(file)
         _merge(settings, given, partial(_place_in, file, text))
-    for name, section, key, value in _environment(settings):
+    for name, section, key, value in _environment():
         _merge(settings, {section: {key: value}}, partial(_named, name))
-    for section, key, text in pairs:
-        value = _value(text, key, settings.get(section, {}).get(key, ""))
-        _merge(settings, {section: {key: value}}, partial(_named, f"--config {section}.{key}"))
+    for path, value in pairs.items():
+        section, key = path.split(".")
+        _merge(settings, {section: {key: value}}, partial(_named, f"--config {path}"))
     for section, keys in flags.items():
         chosen = {key: value for key, value in keys.items() if value is not None}
         _merge(settings, {section: chosen}, _flag)
@@ -73,7 +62,8 @@ def load(config: Config, flags: Mapping[str, Mapping[str, Any]]) -> Settings:
 
 def defaults() -> dict[str, Any]:
     """Return the settings that hold where no source sets another, by section and key."""
-    return tomllib.loads(read_shipped("canonry.toml"))
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(Settings()))
+    return found
 
 
 def origins(config: Config) -> dict[str, dict[str, str]]:
@@ -82,16 +72,17 @@ def origins(config: Config) -> dict[str, dict[str, str]]:
     Args:
         config: as for `load`, which has to be called before: it finds the errors.
     """
-    found = {section: dict.fromkeys(keys, "default") for section, keys in defaults().items()}
+    found = {section: dict.fromkeys(keys, _DEFAULT) for section, keys in defaults().items()}
     file, pairs = _divided(config)
     if file is not None:
         text, given = _read(file)
         for section, keys in given.items():
             for key in keys:
                 found.setdefault(section, {})[key] = _place_in(file, text, (section, key))
-    for name, section, key, _value in _environment(defaults()):
+    for name, section, key, _value in _environment():
         found[section][key] = name
-    for section, key, _text in pairs:
+    for path in pairs:
+        section, key = path.split(".")
         found[section][key] = "--config"
     return found
 
@@ -105,27 +96,36 @@ def is_given(config: Config, flags: Mapping[str, Mapping[str, Any]], path: str) 
         path: section and key, such as ``crawl.policy``.
     """
     section, key = path.split(".")
-    if flags.get(section, {}).get(key) is not None:
-        return True
-    if f"{_PREFIX}_{section}_{key}".upper() in os.environ:
-        return True
-    file, pairs = _divided(config)
-    if any([section, key] == pair[:2] for pair in pairs):
-        return True
-    return file is not None and key in _read(file)[1].get(section, {})
+    is_typed = flags.get(section, {}).get(key) is not None
+    return is_typed or origins(config)[section][key] != _DEFAULT
 
 
-def file_in(config: Config) -> str | None:
-    """Return the settings file that ``--config`` names, if it names one.
+def given_in(config: Config, flags: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of a command line, by names such as ``crawl.max_pages``.
 
-    Raises:
-        SettingsError: it names several, or something else.
+    The file that ``--config`` names is among them, as ``config``.
+
+    Args:
+        config: as for `load`.
+        flags: as for `load`.
     """
-    return _divided(config)[0]
+    file, pairs = _divided(config)
+    typed = {f"{name}.{key}": value for name, keys in flags.items() for key, value in keys.items()}
+    return ({} if file is None else {"config": file}) | pairs | typed
 
 
-def _divided(config: Config) -> tuple[str | None, list[list[str]]]:
-    """Return the file that ``--config`` names, and section, key and text of each setting."""
+def nested(given: Mapping[str, Any]) -> tuple[str | None, dict[str, dict[str, Any]]]:
+    """Return what `given_in` returns as what `load` takes."""
+    flags: dict[str, dict[str, Any]] = {}
+    for path, value in given.items():
+        section, _, key = path.partition(".")
+        if key:
+            flags.setdefault(section, {})[key] = value
+    return given.get("config"), flags
+
+
+def _divided(config: Config) -> tuple[str | None, dict[str, Any]]:
+    """Return the file that ``--config`` names, and the settings that it sets, by their names."""
     words = [config] if isinstance(config, str) else list(config or ())
     found = [_PAIR.fullmatch(word) for word in words]
     files = [word for word, pair in zip(words, found, strict=True) if pair is None]
@@ -137,7 +137,11 @@ def _divided(config: Config) -> tuple[str | None, list[list[str]]]:
             )
     if len(files) > 1:
         raise SettingsError(f"--config is given twice ({files[0]} and {files[1]}): give one file")
-    return (files[0] if files else None), [list(pair.groups()) for pair in found if pair]
+    values = {
+        f"{section}.{key}": _value(text, section, key)
+        for section, key, text in (pair.groups() for pair in found if pair)
+    }
+    return (files[0] if files else None), values
 
 
 def _read(file: str) -> tuple[str, dict[str, Any]]:
@@ -164,10 +168,12 @@ def _named(name: str, _path: Sequence[str]) -> str:
 
 def _flag(path: Sequence[str]) -> str:
     """Return the name of a flag."""
-    return f"--{_SINGULAR.get(path[-1], path[-1]).replace('_', '-')}"
+    declared = TABLE.get(path[0], {}).get(path[-1])
+    flag = declared.flag if declared else ""
+    return flag or f"--config {'.'.join(path)}"
 
 
-def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]:
+def _environment() -> list[tuple[str, str, str, object]]:
     """Return the settings in the environment: variable, section, key, value.
 
     Variables that name no section are ignored, but a likely typo raises an error.
@@ -184,14 +190,15 @@ def _environment(settings: dict[str, Any]) -> list[tuple[str, str, str, object]]
             if near := did_you_mean(section, SECTIONS):
                 raise SettingsError(f"{name}: no section is called {section}{near}")
             continue
-        default = settings[section].get(key, "")
-        overrides.append((name, section, key, _value(text, key, default)))
+        overrides.append((name, section, key, _value(text, section, key)))
     return overrides
 
 
-def _value(text: str, key: str, default: object) -> object:
+def _value(text: str, section: str, key: str) -> object:
     """Parse the text of a variable by the type of the key's default."""
-    if isinstance(default, list):
+    declared = TABLE.get(section, {}).get(key)
+    default = declared.default if declared else ""
+    if isinstance(default, tuple):
         return text.splitlines() if key in _BY_LINE else text.split()
     if isinstance(default, str):
         return text
@@ -231,7 +238,7 @@ def _faults(over: Mapping[str, Any], place: _Place) -> Iterator[str]:
         elif section == HOSTS:
             yield from _faults_of_hosts(values, place)
         else:
-            yield from _faults_of_table((section,), values, SECTIONS[section], place)
+            yield from _faults_of_table((section,), values, place)
 
 
 def _faults_of_hosts(over: Mapping[str, Any], place: _Place) -> Iterator[str]:
@@ -247,37 +254,33 @@ def _faults_of_hosts(over: Mapping[str, Any], place: _Place) -> Iterator[str]:
             message = f'hosts has a table for each host: write [hosts."{name}"], and keys below'
             yield f"{place(path)}: {message}"
             continue
-        yield from _faults_of_table(path, values, HostSettings, place)
+        yield from _faults_of_table(path, values, place)
 
 
 def _faults_of_table(
-    path: tuple[str, ...],
-    values: Mapping[str, Any],
-    table: type[msgspec.Struct],
-    place: _Place,
+    path: tuple[str, ...], values: Mapping[str, Any], place: _Place
 ) -> Iterator[str]:
     """Yield the keys and values of a table that are not allowed."""
     shown = f"[{path[0]}]" if len(path) == 1 else f'[{path[0]}."{path[1]}"]'
-    hints = get_type_hints(table, include_extras=True)
+    allowed = TABLE[path[0]]
     for key, value in values.items():
-        if key not in hints:
+        if key not in allowed:
             known = dict(HINTS_OF_HOSTS if path[0] == HOSTS else HINTS)
-            for name, other in SECTIONS.items():
-                if key in other.__struct_fields__:
+            for name, other in TABLE.items():
+                if key in other and name != HOSTS:
                     known.setdefault(key, f"it is in [{name}]")
-            about = unknown(f"key in {shown}", key, hints, known)
-            yield f"{place((*path, key))}: {about}"
-        elif fault := fault_in(key, value, hints[key]) or _fault_beyond((*path, key), value):
+            yield f"{place((*path, key))}: {unknown(f'key in {shown}', key, allowed, known)}"
+        elif fault := _fault_of(allowed[key], value):
             yield f"{place((*path, key))}: {key} in {shown}: {fault}"
 
 
-def _fault_beyond(path: tuple[str, ...], value: Any) -> str | None:  # noqa: ANN401 - of its key
-    """Return what is wrong with a value of the right type; None if nothing is."""
-    read = _READERS.get(path[-1])
-    if read is None or path == ("fetch", "cookies"):  # cookies in [fetch] are a file
-        return None
+def _fault_of(declared: Declared, value: Any) -> str | None:  # noqa: ANN401 - of its key
+    """Return what is wrong with a value; None if nothing is."""
+    if fault := fault_in(declared.key, value, declared.hint):
+        return fault
     try:
-        read(value)
+        if declared.setting.check is not None:
+            declared.setting.check(value)
     except ValueError as error:
         return str(error)
     return None

@@ -30,15 +30,15 @@ _DIGITS = 4  # of a score
 class SimilarPage(NamedTuple):
     """A page of a group: the representative itself, or a near-duplicate of it."""
 
-    group: int
+    group: int  # counts up in this export
     url: str
-    representative: str
-    score: float
-    containment: float
-    same_host: bool
-    words: int
-    only_here: str
-    only_there: str
+    representative: str  # the page of the group with the shortest URL; itself in its own row
+    score: float  # share of the own text of both pages that both have; 1: it is equal
+    containment: float  # share of the shorter text that is in the other one
+    same_host: bool  # whether it is on the representative's host
+    words: int  # of its own: without what most pages of its site have
+    only_here: str  # excerpts of what the representative has not
+    only_there: str  # excerpts of what only the representative has
 
 
 class NearDuplicates(NamedTuple):

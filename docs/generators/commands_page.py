@@ -8,6 +8,7 @@ from click import Context, Group, Option, Parameter
 
 from canonry.crawler.cli.commands import main as command
 from canonry.crawler.cli.described import examples_of
+from canonry.crawler.cli.setting_options import SettingOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +56,10 @@ def commands_page() -> str:
             "",
         ]
         options = [p for p in sub.params if isinstance(p, Option) and p.expose_value]
+        if of_settings := [p for p in options if isinstance(p, SettingOption)]:
+            flags = ", ".join(f"`{_usage(p)}`" for p in of_settings)
+            lines.append(f"- {flags}: [settings](settings.md), where each is explained.")
+            options = [p for p in options if p not in of_settings]
         shared = [option for option in options if _line(option) in common]
         lines += [_line(option) for option in options if _line(option) not in common]
         if shared:
@@ -72,7 +77,7 @@ def _common() -> list[str]:
         (p.opts[0], _line(p))
         for _name, sub in _commands(command)
         for p in sub.params
-        if isinstance(p, Option) and p.expose_value
+        if isinstance(p, Option) and p.expose_value and not isinstance(p, SettingOption)
     )
     by_name: dict[str, str] = {}
     for (name, line), times in counted.most_common():

@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"^    (\w+): [^#\n]+  # (.+)$", re.MULTILINE)
 _LINES = frozenset({"canon"}) | ROWS.keys()  # these write an object on each line
 SHOWN = PRINTED | ROWS
 
-_ON_THE_PAGE_OF_THE_LOG = "crawl --log"
+_ON_THE_PAGE_OF_THE_LOG = "crawl.log"
 _HEAD = """# JSON
 
 Every command that prints a result has `--json`:
@@ -50,7 +50,7 @@ _ROWS_HEAD = """
 
 `export` writes a table: to standard output as JSONL, an object on each line, or to a file
 (`-o FILE.jsonl`). So do options of `dedup` and `migrate` with such files. In CSV and Parquet the
-columns have the same names; in CSV, lists are JSON. The lines of `crawl --log` are on
+columns have the same names; in CSV, lists are JSON. The lines of `crawl.log` are on
 [a page of their own](log-and-metrics.md), and so is how an
 [index follows clusters](../how-to/search-index.md).
 """
@@ -116,7 +116,8 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
     said: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         if base.__module__.startswith("canonry"):
-            said |= dict(_COMMENT.findall(inspect.getsource(base)))
+            source = inspect.getsource(getattr(base, "made_of", base))  # it may be made of a row
+            said |= dict(_COMMENT.findall(source))
     for name, encoded, _hint in _fields_of(kind):
         if name in said:
             schema["properties"][encoded]["description"] = said[name]

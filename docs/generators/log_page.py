@@ -12,10 +12,10 @@ and new ones may be added ([compatibility](compatibility.md#the-command)).
 
 ## The log
 
-`canonry crawl --log FILE` appends a line of JSON for each URL, once its outcome is in the store,
-and one for each message. Several workers can write to one file. If log rotation moves the file
-away, a new one is started. `--log -` writes to standard error. Passwords in URLs are `***`. Fields
-that do not apply to a line are left out.
+`canonry crawl --config crawl.log=FILE` appends a line of JSON for each URL, once its outcome is in
+the store, and one for each message. Several workers can write to one file. If log rotation moves
+the file away, a new one is started. `crawl.log=-` writes to standard error. Passwords in URLs are
+`***`. Fields that do not apply to a line are left out.
 
 | field | type | meaning |
 |---|---|---|
@@ -44,7 +44,7 @@ read, they are left out.
 
 def log_page() -> str:
     """Return the page."""
-    fields = schema_of("crawl --log")["$defs"]["LogLine"]["properties"]
+    fields = schema_of("crawl.log")["$defs"]["LogLine"]["properties"]
     return _LOG + "".join(_field_rows(fields)) + _METRICS + "".join(_metric_rows())
 
 

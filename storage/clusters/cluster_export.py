@@ -161,7 +161,7 @@ class MergedPair(NamedTuple):
     same_as: str  # the representative of its cluster
     reason: str  # redirect, canonical, rule, content or policy
     via: str  # the URL that it leads to directly
-    status: int | None  # of a redirect
+    status: int | None  # HTTP status of a redirect
     rules: list[str]  # ids of learned rules, or names of the policy's rules
     evidence: str
     times: int  # how often it was seen; for a policy's rules: links

@@ -28,7 +28,7 @@ class ClusterMember(NamedTuple):
     url: str
     reason: str  # redirect, canonical, rule or content
     via: str  # the URL that it leads to: the representative, or another member
-    status: int | None  # of a redirect
+    status: int | None  # HTTP status of a redirect
     rules: list[str]  # the ids of the learned rules, if the reason is a rule
     last_seen: datetime | None
 
@@ -42,8 +42,8 @@ class ClusterRow(NamedTuple):
     status: int | None = None  # HTTP status of its page
     title: str | None = None
     content_type: str | None = None
-    digest: str | None = None
-    last_seen: datetime | None = None
+    digest: str | None = None  # BLAKE2b-128 of the decoded body
+    last_seen: datetime | None = None  # when it was last fetched
     reason: str | None = None  # why its page could not be fetched again: it is held, or failed
     members: Sequence[ClusterMember] = ()
     left: Sequence[str] = ()  # URLs that are no longer members

@@ -2,9 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import asdict
@@ -14,6 +14,13 @@ from canonry.canon import redact, redaction
 from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
+from canonry.storage.reading.export_rows import (
+    ExportedAlias,
+    ExportedPage,
+    ExportedRefusal,
+    ExportedRule,
+    ExportedURL,
+)
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.recrawls import recrawl_report, revisit_rows
 from canonry.storage.rows import little_new
@@ -223,14 +230,16 @@ _AT_ONCE = 5_000  # rows
 _TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen"})
 
 
-def columns(what: str) -> dict[str, type]:
-    """Return an export's columns by name, each with the type of its values that are not None."""
-    found = {str(c.key): c.type.python_type for c in EXPORTS[what].selected_columns}
-    if what == "aliases":
-        del found["from_id"]
-        found["representative"] = str
-    found |= {name: str for name in ("state", "digest") if name in found}
-    return found | dict.fromkeys(_TIMES & found.keys(), datetime)
+# The row of each export, as it is written.
+ROWS: Mapping[str, type] = MappingProxyType(
+    {
+        "pages": ExportedPage,
+        "urls": ExportedURL,
+        "refused": ExportedRefusal,
+        "rules": ExportedRule,
+        "aliases": ExportedAlias,
+    }
+)
 
 
 def _prepared(

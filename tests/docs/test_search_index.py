@@ -42,7 +42,14 @@ def crawl_twice(folder: Path, program: str, target: str) -> list[str]:
     with from_thread(raw_server(lambda head: answer(site, head))) as raw:
         for _ in range(2):
             connect = ("--connect-to", f"::127.0.0.1:{raw.port}")
-            words = ("http://f.example/", "--delay", "0", "--recrawl-after", "0", *connect)
+            words = (
+                "http://f.example/",
+                "--delay",
+                "0",
+                "--config",
+                "crawl.recrawl_after=0",
+                *connect,
+            )
             assert run_command("crawl", *words, folder=folder).returncode == 0
             done = subprocess.run(
                 [sys.executable, "index.py", "canonry.db", target],

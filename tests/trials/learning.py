@@ -185,7 +185,7 @@ def _crawls(
                 truth,
                 most=given.most * len(truth.pages()),
                 seconds=given.seconds,
-                more=["--no-learn"] if given.no_learn else [],
+                more=["--config", "learn.enabled=false"] if given.no_learn else [],
             )
             found.append({"scene": scene, "manual": name, **judged})
             _line(found[-1])

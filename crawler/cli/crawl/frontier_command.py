@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 
-from canonry.crawler.cli.crawl.scope_command import config_option, seeds_option
+from canonry.crawler.cli.crawl.scope_command import seeds_option
 from canonry.crawler.cli.crawl.serve_command import token_of, token_options
 from canonry.crawler.cli.described import described, policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
+from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files.inputs import read_seed_lists
 from canonry.crawler.settings import load
@@ -41,7 +42,6 @@ _LAST_PORT = 65_535
 @seeds_option
 @policy_option("that of the store, else web")
 @config_option
-@click.option("--learn/--no-learn", default=True, help="Learn rules from what the engine reports.")
 @token_options
 @click.option("--tls-cert", metavar="FILE", help="The server's certificate, as PEM; serves TLS.")
 @click.option("--tls-key", metavar="FILE", help="Its private key.")
@@ -57,7 +57,6 @@ def frontier(
     seed_lists: tuple[str, ...],
     policy: str | None,
     config: tuple[str, ...],
-    learn: bool,
     token: str | None,
     token_file: str | None,
     **tls: Any,  # noqa: ANN401 - the three files
@@ -82,7 +81,8 @@ def frontier(
         raise click.UsageError(
             f"Other machines can reach {host}: give --token-file FILE, or --tls-ca FILE."
         )
-    settings = load(config, {}).frontier
+    settings = load(config, {})
     seeds = read_seed_lists(seed_lists)
-    server.serve(store, place, policy, settings, render.notify, learns=learn, seeds=seeds)
+    learns = settings.learn.enabled
+    server.serve(store, place, policy, settings.frontier, render.notify, learns=learns, seeds=seeds)
     return 0

@@ -1,61 +1,39 @@
-"""Options that a resumed crawl keeps: those of the command line that began it."""
+"""Settings that a resumed crawl keeps: those of the command line that began it."""
 
-import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import click
-
+from canonry.crawler.cli.setting_options import name_of, typed
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.resumption import Resumed
 
 # They say which pages are fetched again: one that is given now replaces both.
-_AGAIN = frozenset({"recrawl", "recrawl-after"})
+_AGAIN = frozenset({"crawl.recrawl", "crawl.recrawl_after"})
 
 
 class Kept(NamedTuple):
-    """Options of the crawl before that are not given now."""
+    """Settings of the command line before that are not given now."""
 
-    values: dict[str, Any]  # of those that are kept, by their names: "max-pages"
-    words: str  # these, as they are typed
-    dropped: str  # those that are not kept, as they are typed
+    values: dict[str, Any]  # of those that are kept, by their names: "crawl.max_pages"
+    dropped: dict[str, Any]  # those that are not kept
     lost: list[str]  # names of those whose values the store does not have
 
 
 def kept_options(before: Resumed | None, given: Mapping[str, Any]) -> Kept:
-    """Return the options of the crawl before that are not given now.
+    """Return the settings of the command line before that are not given now.
 
     Args:
         before: that crawl; None keeps nothing.
-        given: the options of now by name.
+        given: those of now, by name.
     """
-    options = _options()
-    old = {} if before is None else before.options
-    absent = {name: old[name] for name in options if name in old and name not in given}
+    absent = {} if before is None else {k: v for k, v in before.options.items() if k not in given}
     lost = [name for name, value in absent.items() if value is None]
     known = {name: value for name, value in absent.items() if value is not None}
     is_new = before is not None and before.has_ended
     contrary = frozenset() if _AGAIN.isdisjoint(given) else _AGAIN
     values = {name: value for name, value in known.items() if not (is_new or name in contrary)}
-    dropped = {name: value for name, value in known.items() if name not in values}
-    return Kept(values, _all_typed(values), _all_typed(dropped), lost)
-
-
-def by_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of the command that were given, by the names of their options."""
-    found = {name: parameters.get(str(option.name)) for name, option in _options().items()}
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in found.items()
-        if value not in {None, ()}
-    }
-
-
-def by_parameter(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as the parameters of the command."""
-    options = _options()
-    return {str(options[name].name): value for name, value in values.items()}
+    return Kept(values, {k: v for k, v in known.items() if k not in values}, lost)
 
 
 def tell_what_is_kept(before: Resumed, kept: Kept, *, is_limited: bool) -> None:
@@ -66,52 +44,25 @@ def tell_what_is_kept(before: Resumed, kept: Kept, *, is_limited: bool) -> None:
         others = len(before.seeds) + len(before.listed) - 1
         more = f" and {counted(others, 'more seed')}" if others else ""
         render.notify(f"{begins} {first}{more}.")
-    if kept.words:
+    if kept.values:
         render.notify(
-            f"As in the crawl that this one resumes: {kept.words}. Options given now replace "
-            "these; --config crawl.keep_options=false drops all."
+            f"As in the crawl that this one resumes: {typed(kept.values)}. Options given now "
+            "replace these; --config crawl.keep_options=false drops all."
         )
     if kept.dropped and before.has_ended:
         render.notify(
             "The last crawl into this store has ended, so these options of it are not kept: "
-            f"{kept.dropped}. Give again what this crawl needs."
+            f"{typed(kept.dropped)}. Give again what this crawl needs."
         )
     elif kept.dropped:
         render.notify(
-            f"Not kept, as the options given now say what is fetched again: {kept.dropped}."
+            f"Not kept, as the options given now say what is fetched again: {typed(kept.dropped)}."
         )
     if before.reached is not None and not is_limited:
         render.notify(f"--max-pages {before.reached} was reached, so this crawl goes on without.")
     if kept.lost:
-        names = ", ".join(f"--{name}" for name in kept.lost)
+        names = ", ".join(dict.fromkeys(map(name_of, kept.lost)))
         render.notify(
             f"canonry: a store has no secrets, so these options of then are not kept: {names}; "
             "give again what the crawl needs"
         )
-
-
-def _options() -> dict[str, click.Option]:
-    """Return the options of the command that runs, by their long names."""
-    options = click.get_current_context().command.params
-    return {_name(one).removeprefix("--"): one for one in options if isinstance(one, click.Option)}
-
-
-def _all_typed(values: Mapping[str, Any]) -> str:
-    """Return options, by their names, as they are typed in a shell."""
-    options = _options()
-    return " ".join(_typed(options[name], value) for name, value in values.items())
-
-
-def _name(option: click.Option) -> str:
-    """Return the long name of an option, as it is typed."""
-    return max(option.opts, key=len)
-
-
-def _typed(option: click.Option, value: object) -> str:
-    """Return an option as it is typed in a shell."""
-    name = _name(option)
-    if isinstance(value, bool):
-        return name if value else option.secondary_opts[0]
-    values = value if isinstance(value, list) else [value]
-    texts = (str(one).removesuffix(".0") if isinstance(one, float) else str(one) for one in values)
-    return " ".join(f"{name} {shlex.quote(text)}" for text in texts)

@@ -1,4 +1,4 @@
-"""The command ``scope``, and the options that say where a crawl begins and where it may go."""
+"""The command ``scope``, and the lists of seeds of crawls."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,7 @@ from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.store_json import JudgedJSON, ScopeJSON
+from canonry.crawler.cli.setting_options import by_section, config_option, setting_options
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.inputs import ListedSeed, read_seed_lists
@@ -20,19 +21,6 @@ from canonry.crawler.named_policies import find_policy
 from canonry.crawler.run.job.preparation import read_seeds
 from canonry.crawler.settings import load
 
-config_option = click.option(
-    "--config",
-    multiple=True,
-    metavar="FILE|KEY=VALUE",
-    help="Read settings from FILE (TOML), or set one: crawl.first='*/product/*'. 'canonry "
-    "settings' lists them. Can be repeated.",
-)
-scope_option = click.option(
-    "--scope",
-    type=click.Choice(["host", "domain", "prefix", "any"]),
-    help="Links to follow: on the seeds' hosts (on any port), on their registrable domains, below "
-    "the seeds' directories, or any.  [default: host]",
-)
 seeds_option = click.option(
     "--seeds",
     "seed_lists",
@@ -40,19 +28,6 @@ seeds_option = click.option(
     metavar="FILE|-",
     help="Also read seeds from FILE, or from standard input: one on each line. Blank lines and "
     "lines that begin with # are skipped. Can be repeated.",
-)
-include_option = click.option(
-    "--include",
-    multiple=True,
-    metavar="PATTERN",
-    help="Follow only links that match PATTERN: '*/docs/*', '/docs/*' (path and query), or a "
-    "regular expression as in 're:[?&]id=[0-9]+$'. Can be repeated: one has to match.",
-)
-exclude_option = click.option(
-    "--exclude",
-    multiple=True,
-    metavar="PATTERN",
-    help="Follow no links that match PATTERN, which is as for --include and wins. Can be repeated.",
 )
 
 
@@ -71,9 +46,7 @@ def scope() -> None:
 @click.option("--seed", "seeds", multiple=True, metavar="URL", help="A seed. Can be repeated.")
 @seeds_option
 @config_option
-@scope_option
-@include_option
-@exclude_option
+@setting_options("scope", "include", "exclude")
 @json_option
 @with_exit_code
 def test(
@@ -90,8 +63,7 @@ def test(
     The options, the environment and the settings file are those of 'canonry crawl'. Without seeds,
     all hosts count as those of seeds. Neither robots.txt nor limits on numbers of pages are tested.
     """
-    given = {key: list(flag) if isinstance(flag, tuple) else flag for key, flag in flags.items()}
-    settings = load(config, {"crawl": {key: flag or None for key, flag in given.items()}})
+    settings = load(config, by_section(flags))
     limits = settings.crawl
     listed, cuts = read_lists(seed_lists)
     kind = limits.scope

@@ -1,6 +1,6 @@
-"""The command ``serve``, and the options of ``crawl`` for the same page."""
+"""The command ``serve``, and the option of ``crawl`` for the same page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,7 +51,7 @@ serve_option = click.option(
     help=f"Serve a live page of this crawl, on port {PORT} if none is given.",
 )
 
-_token_option = click.option(
+token_option = click.option(
     "--token",
     metavar="T",
     envvar="CANONRY_TOKEN",
@@ -64,40 +64,20 @@ _token_file_option = click.option(
 )
 
 
-_names_option = click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Also answer viewers who use this name, as behind a proxy. Can be repeated.",
-)
-
-
 def token_options(command: _Command) -> _Command:
     """Add the options for the token that a server asks for."""
-    return _token_option(_token_file_option(command))
+    return token_option(_token_file_option(command))
 
 
-def viewer_options(command: _Command) -> _Command:
-    """Add the options that say who may view the live page."""
-    return token_options(_names_option(command))
-
-
-def with_viewers(
-    place: Place | None, token: str | None, file: str | None, names: Sequence[str]
-) -> Place | None:
-    """Return a place with the viewers that the options allow, or the environment.
+def with_token(place: Place | None, token: str | None) -> Place | None:
+    """Return a place with the token that viewers need.
 
     Raises:
-        UsageError: if two tokens are given, or an option without a place.
-        SettingsError: if the file of the token cannot be read.
+        UsageError: if a token is given without a place.
     """
-    found = token_of(token, file)
-    if place is None:
-        if _is_typed("token") or file is not None or names:
-            raise click.UsageError("--token, --token-file and --allow-host need --serve.")
-        return None
-    return place._replace(token=found, names=names)
+    if place is None and _is_typed("token"):
+        raise click.UsageError("--token needs --serve.")
+    return place and place._replace(token=token)
 
 
 def token_of(token: str | None, file: str | None) -> str | None:
@@ -139,7 +119,14 @@ def _first_line(file: str) -> str:
     metavar="ADDR",
     help="The address to listen on. One that other machines reach needs a token.",
 )
-@viewer_options
+@token_options
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Also answer viewers who use this name, as behind a proxy. Can be repeated.",
+)
 @with_exit_code
 def serve(
     place: Place | None,
@@ -162,8 +149,7 @@ def serve(
         raise click.UsageError(
             "[HOST:]PORT says where to listen: leave out --host and --port, or give only these."
         )
-    found = with_viewers(place or Place(host, port), token, token_file, names)
-    assert found is not None  # noqa: S101 - one was given
+    found = (place or Place(host, port))._replace(token=token_of(token, token_file), names=names)
     file = file_of_store(store)
     if file is not None and not Path(file).exists():
         render.notify(f"There is no store {file} yet: the page shows it once a crawl makes it.")

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from canonry.canon import redaction
-from canonry.crawler.cli.crawl.scope_command import config_option
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.file_json import SettingJSON, SettingsJSON
+from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.settings import load

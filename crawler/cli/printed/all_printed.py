@@ -1,15 +1,58 @@
 """THE tables of what the commands print and write as JSON. Schemas and page are made from them."""
 
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from types import MappingProxyType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
-from canonry.crawler.cli.printed import file_json, policy_json, row_json, rule_json, store_json
+import msgspec
+
+from canonry.crawler.cli.printed import file_json, policy_json, rule_json, store_json
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
 from canonry.crawler.inquiry.repeat_listing import RepeatListing
+from canonry.crawler.inquiry.rule_facts import RuleReport
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
+from canonry.crawler.similar.near_duplicates import SimilarPage
+from canonry.storage.clusters.cluster_export import MergedPair
+from canonry.storage.clusters.cluster_rows import ClusterRow
+from canonry.storage.reading import report
+from canonry.storage.timestamps import Moment
+
+
+class DistinctURL(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a resource."""
+
+    url: str  # as read
+    canonical: str  # the canonical form
+    key: str  # 32 hexadecimal digits
+    source: str  # the file
+    line: int  # in the file
+
+
+class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a line."""
+
+    url: str  # as read
+    same_as: str  # the line that it duplicates, or itself
+    rules: str  # first, repeated, seen, "refused:" and the reason, or the rules that merged it
+    source: str  # the file; "-" is standard input
+    line: int  # in that file, counted from 1, with a line of column names
+
+
+class MigratedURL(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL with its old key and its new one."""
+
+    old: str
+    new: str  # the canonical form
+    key: str  # 32 hexadecimal digits
+    url: str  # to request
+    text: str  # the URL as read
+
 
 PRINTED: MappingProxyType[str, Any] = MappingProxyType(
     {
@@ -19,9 +62,9 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "demo": store_json.DemosJSON,
         "explain": file_json.ExplainJSON,
         "extract": file_json.ExtractJSON,
-        "hosts block": store_json.BlockedJSON,
+        "hosts block": store_json.SteeredJSON,
         "hosts list": HostListing,
-        "hosts unblock": store_json.UnblockedJSON,
+        "hosts unblock": store_json.SteeredJSON,
         "keys diff": file_json.ComparedKeysJSON,
         "keys from-store": file_json.WrittenKeysJSON,
         "keys info": file_json.KeysInfoJSON,
@@ -29,22 +72,22 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "keys publish": file_json.PublishedKeysJSON,
         "keys to-store": file_json.AddedKeysJSON,
         "migrate": file_json.MigratedJSON,
-        "patterns exclude": store_json.ExcludedJSON | ExclusionPreview,
-        "patterns include": store_json.IncludedJSON,
+        "patterns exclude": store_json.SteeredJSON | ExclusionPreview,
+        "patterns include": store_json.SteeredJSON,
         "patterns list": PatternListing,
         "patterns repeats": RepeatListing,
         "policy check": policy_json.CheckedPoliciesJSON,
         "policy list": policy_json.PoliciesJSON,
         "policy show": policy_json.PolicyJSON,
         "refused list": RefusalListing,
-        "refused release": store_json.ReleasedJSON,
+        "refused release": store_json.SteeredJSON,
         "rules convert": rule_json.ConvertedJSON,
         "rules import": rule_json.ImportedJSON,
         "rules list": rule_json.RulesJSON,
         "rules mine": rule_json.MinedJSON,
         "rules reinstate": rule_json.ReinstatedJSON,
         "rules revoke": rule_json.RevokedJSON,
-        "rules show": rule_json.ShownRuleJSON,
+        "rules show": RuleReport,
         "settings": file_json.SettingsJSON,
         "scope test": store_json.ScopeJSON,
         "status": store_json.StatusJSON,
@@ -54,20 +97,33 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
     }
 )
 
-# What a line of JSONL is, by the command or the option that writes it.
-ROWS: MappingProxyType[str, type] = MappingProxyType(
+
+def _object(row: Any) -> Any:  # noqa: ANN401 - a class of rows, or the type of a value
+    """Return what a row, or a value in it, is as JSON: an object, and a time as text."""
+    if isinstance(row, type) and (hasattr(row, "_fields") or issubclass(row, msgspec.Struct)):
+        fields = [(name, _object(kind)) for name, kind in get_type_hints(row).items()]
+        return msgspec.defstruct(
+            row.__name__, fields, namespace={"__doc__": row.__doc__, "made_of": row}
+        )
+    if row is datetime:
+        return Moment
+    if isinstance(row, UnionType):
+        return reduce(or_, map(_object, get_args(row)))
+    if get_origin(row) in {list, Sequence}:
+        return list[_object(get_args(row)[0])]  # type: ignore[misc]  # made at run time
+    return row
+
+
+# What a line of JSONL is, by the command or the setting that writes it.
+ROWS: MappingProxyType[str, Any] = MappingProxyType(
     {
-        "crawl --log": LogLine,
-        "dedup -o": row_json.DistinctURL,
-        "dedup --map": row_json.MappedLine,
-        "export aliases": row_json.ExportedAlias,
-        "export clusters": row_json.ExportedCluster,
-        "export merges": row_json.ExportedMerge,
-        "export pages": row_json.ExportedPage,
-        "export refused": row_json.ExportedRefusal,
-        "export rules": row_json.ExportedRule,
-        "export similar": row_json.ExportedSimilarPage,
-        "export urls": row_json.ExportedURL,
-        "migrate -o": row_json.MigratedURL,
+        "crawl.log": LogLine,
+        "dedup -o": DistinctURL,
+        "dedup --map": MappedLine,
+        **{f"export {what}": _object(row) for what, row in report.ROWS.items()},
+        "export clusters": _object(ClusterRow),
+        "export merges": _object(MergedPair),
+        "export similar": _object(SimilarPage),
+        "migrate -o": MigratedURL,
     }
 )

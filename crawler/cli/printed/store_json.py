@@ -197,40 +197,14 @@ class DemoJSON(msgspec.Struct, frozen=True, kw_only=True):
     is_right: bool  # none missed, none disallowed, none twice for which the policy has a rule
 
 
-class ReleasedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """URLs that were released."""
+class SteeredJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person has changed of the queue; what does not apply is left out."""
 
-    reason: str
-    host: str | None  # null: on all hosts
-    released: int  # URLs that went back to the queue
-
-
-class BlockedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A host that is blocked now."""
-
-    host: str
-    held: int  # queued URLs
-
-
-class UnblockedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A host that is not blocked now."""
-
-    host: str
-    released: int  # URLs that went back to the queue
-
-
-class ExcludedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A pattern that is excluded now."""
-
-    pattern: str
-    held: int  # queued URLs
-
-
-class IncludedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A pattern that is not excluded now."""
-
-    pattern: str
-    released: int  # URLs that went back to the queue
+    reason: str | None = None  # whose URLs were released
+    host: str | None = None  # that is blocked now, or not any more, or whose URLs were released
+    pattern: str | None = None  # that is excluded now, or included again
+    held: int | None = None  # queued URLs
+    released: int | None = None  # URLs that went back to the queue
 
 
 class DemosJSON(msgspec.Struct, frozen=True, kw_only=True):

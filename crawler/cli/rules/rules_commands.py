@@ -9,14 +9,7 @@ from canonry.canon.learned import RULE_STATES, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup, json_option, policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.rule_json import (
-    PagesJSON,
-    ReinstatedJSON,
-    RevokedJSON,
-    RuleJSON,
-    RulesJSON,
-    ShownRuleJSON,
-)
+from canonry.crawler.cli.printed.rule_json import ReinstatedJSON, RevokedJSON, RulesJSON
 from canonry.crawler.cli.rules.shared_rules import (
     convert_rules,
     export_rules,
@@ -26,10 +19,11 @@ from canonry.crawler.cli.rules.shared_rules import (
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.rule_facts import (
+    ALL,
     StateCount,
+    answer_of,
     count_suppressed,
-    instead_of,
-    pairs_of,
+    report_on,
     standing_in,
     state_counts,
 )
@@ -96,8 +90,7 @@ def list_rules(
         count_suppressed(connection, matching_rules)
         counts = [] if matching_rules or as_json else state_counts(connection)
     if as_json:
-        found = [RuleJSON(**RuleJSON.fields_of(rule)) for rule in matching_rules]
-        print_json(RulesJSON(rules=found))
+        print_json(RulesJSON(rules=[answer_of(rule) for rule in matching_rules]))
         return 0
     render.table(
         "Rules",
@@ -145,38 +138,13 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     own word), or from a log.
     """
     with report.reading(store) as connection:
-        stored_rule = rule_store.find(connection, rule)
-        count_suppressed(connection, [stored_rule])
-        standing = standing_in(connection, stored_rule)
-        pairs = pairs_of(connection, stored_rule)
-        against = [one for one in pairs if one.verdict == "different"][: summaries.PAIRS]
-        instead = [] if as_json else instead_of(connection, against)
-    if not as_json:
-        summaries.rule(stored_rule, standing.sentence, pairs, instead)
-        return 0
-    pages = standing.found
-    print_json(
-        ShownRuleJSON(
-            **RuleJSON.fields_of(stored_rule),
-            standing=standing.sentence,
-            held_back=standing.sentence
-            if stored_rule.state in {"candidate", "suspended"}
-            else None,
-            pages=PagesJSON(
-                same=pages.same,
-                own_word=pages.own_word,
-                names=pages.names,
-                mined=pages.mined,
-                different=pages.different,
-                refuted=pages.refuted,
-                unknown=pages.unknown,
-                needed=standing.needed,
-                needed_by_own_word=standing.needed_by_own_word,
-                may_be_unknown=standing.may_be_unknown,
-            ),
-            pairs=pairs,
+        found = report_on(
+            connection, rule_store.find(connection, rule), most=ALL, shown=summaries.PAIRS
         )
-    )
+    if as_json:
+        print_json(found)
+    else:
+        summaries.rule(found)
     return 0
 
 

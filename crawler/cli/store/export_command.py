@@ -174,7 +174,11 @@ def _found(
         else:
             left_out = Counter[str]()
             found = _allowed(report.rows(connection, what), allows, left_out)
-            yield (list(row.values()) for row in found), report.columns(what), None
+            yield (
+                (list(row.values()) for row in found),
+                tables.column_types(report.ROWS[what]),
+                None,
+            )
             if left_out:
                 said = ", ".join(f"{counted(n, 'page')} by {use}" for use, n in left_out.items())
                 render.notify(f"left out, as their sites reserve the use: {said}")

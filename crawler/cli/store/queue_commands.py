@@ -10,13 +10,7 @@ import click
 from canonry.crawler.admission import exclusions
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.store_json import (
-    BlockedJSON,
-    ExcludedJSON,
-    IncludedJSON,
-    ReleasedJSON,
-    UnblockedJSON,
-)
+from canonry.crawler.cli.printed.store_json import SteeredJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry import (
@@ -107,7 +101,7 @@ def release(reason: str, host: str | None, store: str, *, as_json: bool) -> int:
         )
     if not states:
         render.notify(f"no URL is held or has failed for {reason!r}; 'canonry refused list'")
-    printed = ReleasedJSON(reason=reason, host=host, released=done)
+    printed = SteeredJSON(reason=reason, host=host, released=done)
     return _tell(printed, _released(done), as_json=as_json)
 
 
@@ -175,7 +169,7 @@ def block(host: str, store: str, *, as_json: bool) -> int:
     """
     done = _changed(store, blocked_hosts.block, host)
     said = f"{host} is blocked: {counted(done, 'queued URL')} held"
-    return _tell(BlockedJSON(host=host, held=done), said, as_json=as_json)
+    return _tell(SteeredJSON(host=host, held=done), said, as_json=as_json)
 
 
 @hosts.command(examples=("canonry hosts unblock example.com --store crawl.db",))
@@ -187,7 +181,7 @@ def unblock(host: str, store: str, *, as_json: bool) -> int:
     """Put back in the queue what was held because its host was blocked."""
     done = _changed(store, blocked_hosts.unblock, host)
     said = f"{host} is not blocked: {_released(done)}"
-    return _tell(UnblockedJSON(host=host, released=done), said, as_json=as_json)
+    return _tell(SteeredJSON(host=host, released=done), said, as_json=as_json)
 
 
 @click.group(cls=DescribedGroup)
@@ -299,7 +293,7 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
         return 0
     done = _changed(store, steered_patterns.exclude, url_pattern)
     said = f"{url_pattern.text} is excluded: {counted(done, 'queued URL')} held"
-    return _tell(ExcludedJSON(pattern=url_pattern.text, held=done), said, as_json=as_json)
+    return _tell(SteeredJSON(pattern=url_pattern.text, held=done), said, as_json=as_json)
 
 
 @patterns.command(examples=("canonry patterns include 'example.com/calendar/*' --store crawl.db",))
@@ -312,7 +306,7 @@ def include(pattern: str, store: str, *, as_json: bool) -> int:
     url_pattern = pattern_listing.pattern_named(pattern)
     done = _changed(store, steered_patterns.include, url_pattern)
     said = f"{url_pattern.text} is not excluded: {_released(done)}"
-    return _tell(IncludedJSON(pattern=url_pattern.text, released=done), said, as_json=as_json)
+    return _tell(SteeredJSON(pattern=url_pattern.text, released=done), said, as_json=as_json)
 
 
 def _changed(store: str, change: Callable[[ShortSteps, _What], int], what: _What) -> int:

@@ -4,19 +4,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markup import escape
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.markup import named
-from canonry.crawler.observe.progress import Progress, RunPace, Speed, clock, time_left
-from canonry.crawler.plurals import counted
+from canonry.crawler.observe.progress import SPAN, Progress, RunPace, Speed, clock, time_left
+from canonry.crawler.plurals import counted, lasting
 from canonry.storage import StoreError
 from canonry.storage.reading import report
 
@@ -26,7 +27,10 @@ _ROWS = 6  # in each table
 _WIDEST = 48  # characters of a table
 _NARROWEST = 23
 _GAP = 3  # between tables
-_LINES = 9  # of a terminal, that are not left to the tables
+_LINES = 10  # of a terminal, that are not left to the tables
+_BAR = 30  # characters
+_MINUTE = 60.0  # seconds
+_STEADY = 30.0  # seconds in which an estimate follows what is known by now
 _HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
 
 
@@ -43,7 +47,7 @@ def live_display(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress]
     if not console.is_terminal or LOUDNESS.quiet:
         yield lambda _progress: None
         return
-    pace = RunPace(time.monotonic())
+    pace, ending = RunPace(time.monotonic()), Ending(max_pages)
     status: dict[str, Any] = {}
     stop = threading.Event()
 
@@ -63,13 +67,53 @@ def live_display(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress]
         with display as live, render.displaying(console):
 
             def update(progress: Progress) -> None:
-                speed = pace.at(time.monotonic(), progress)
-                live.update(LiveDisplay(progress, dict(status), speed, max_pages))
+                speed, known = pace.at(time.monotonic(), progress), dict(status)
+                end = ending.at(progress, known, speed)
+                live.update(LiveDisplay(progress, known, speed, end))
 
             yield update
     finally:
         stop.set()
         refreshing.join()
+
+
+class End(NamedTuple):
+    """How far a crawl is, and when it may end."""
+
+    share: float  # that is done, 0 to 1
+    seconds: float  # that are left
+
+
+class Ending:
+    """Estimates when a crawl ends, if that can be said: neither the bar nor the time jumps.
+
+    It can be said where the queue shrinks, or a limit of pages is near.
+    """
+
+    def __init__(self, max_pages: int = 0) -> None:
+        """Take where the crawl stops; 0 is no limit."""
+        self._max_pages = max_pages
+        self._share = 0.0
+        self._end: float | None = None  # in seconds of the run
+        self._at = 0.0
+
+    def at(self, progress: Progress, status: Mapping[str, Any], speed: Speed) -> End | None:
+        """Return the estimate of now; None where nothing can be said."""
+        now, fetched = speed.seconds, status.get("urls", {}).get("fetched", 0)
+        limit = self._max_pages - fetched if self._max_pages else None
+        left = time_left(progress.queued, speed.done, speed.found, speed.pages, limit)
+        if left is None or left.most is None or now < SPAN:
+            return None
+        share = progress.done / (progress.done + progress.queued)
+        if self._max_pages:
+            share = max(share, min(fetched / self._max_pages, 1.0))
+        self._share = max(self._share, share)
+        end = now + (left.least + left.most) / 2
+        if self._end is None:
+            self._end = end
+        self._end += (end - self._end) * min(1.0, (now - self._at) / _STEADY)
+        self._at = now
+        return End(self._share, max(self._end - now, 0.0))
 
 
 class LiveDisplay:
@@ -79,7 +123,11 @@ class LiveDisplay:
     """
 
     def __init__(
-        self, progress: Progress, status: Mapping[str, Any], speed: Speed, max_pages: int = 0
+        self,
+        progress: Progress,
+        status: Mapping[str, Any],
+        speed: Speed,
+        end: End | None = None,
     ) -> None:
         """Take what is shown.
 
@@ -87,12 +135,12 @@ class LiveDisplay:
             progress: of this run.
             status: the store's status from `report.status`; empty until it was read.
             speed: of this run.
-            max_pages: where the crawl stops; 0 is no limit.
+            end: where it is known.
         """
         self._progress = progress
         self._status = status
         self._pace = speed
-        self._max_pages = max_pages
+        self._end = end
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines and the tables, as wide and as high as the terminal allows."""
@@ -102,6 +150,15 @@ class LiveDisplay:
         for name, text in self.lines():
             lines.add_row(Text(name, style="dim"), Text(named(text)))
         yield lines
+        if self._end is not None:
+            share, left = self._end
+            in_words = "less than a minute" if left < _MINUTE else f"about {lasting(left)}"
+            bar = Table.grid(padding=(0, 2, 0, 0))
+            bar.add_row(
+                ProgressBar(1.0, share, width=min(_BAR, options.max_width // 2)),
+                Text(f"{share:.0%}, {in_words} left"),
+            )
+            yield bar
         counts = {
             "merged by": {row["rules"]: row["links"] for row in self._status.get("merged", ())},
             "errors": errors(self._status),
@@ -127,17 +184,20 @@ class LiveDisplay:
         pages = f"{counted(p.pages, 'page')}{known} in {clock(speed.seconds)}"
         yield "run", f"{pages}, {speed.pages:,.1f} a second, {_bytes(p.bytes)}"
         left = self._left()
-        at_least = "" if left is None else f", at least {clock(left)} left"
+        at_least = "" if left is None or self._end else f", at least {clock(left)} left"
         yield "queue", f"{counted(self._queued(), 'URL')}{at_least}"
         retried = f", {p.retries:,} retried" if p.retries else ""
         probed = f", {counted(p.probes, 'probe')}" if p.probes else ""
-        at_work = counted(p.hosts, "host")
-        yield "now", f"{counted(p.in_flight, 'request')} in flight, {at_work}{retried}{probed}"
+        asked = f", {counted(p.in_flight, 'request')} in flight" if p.in_flight else ""
+        yield "now", f"{counted(p.hosts, 'host')}{asked}{retried}{probed}"
         yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
         states = self._status.get("urls", {})
         if states:
             names = ("fetched", "redirected", "failed", "held")
-            yield "store", ", ".join(f"{states[name]:,} {name}" for name in names)
+            bad = sum(_bad_statuses(self._status).values())
+            errors_too = {"fetched": f" ({counted(bad, 'error')})"} if bad else {}
+            told = [f"{states[n]:,} {n}{errors_too.get(n, '')}" for n in names if states[n]]
+            yield "store", ", ".join(told) or "empty"
         waiting = self._status.get("waiting", ())
         if waiting:
             more = f", and {len(waiting) - 1:,} more" if len(waiting) > 1 else ""
@@ -154,11 +214,7 @@ class LiveDisplay:
 
         None while that is not known.
         """
-        queued = self._queued()
-        if self._max_pages:
-            fetched = self._status.get("urls", {}).get("fetched", 0)
-            queued = min(queued, max(self._max_pages - fetched, 0))
-        left = time_left(queued, self._pace.done, self._pace.found)
+        left = time_left(self._queued(), self._pace.done, self._pace.found)
         return None if left is None else left.least
 
 
@@ -170,9 +226,13 @@ def waits(host: Mapping[str, Any]) -> str:
 
 def errors(status: Mapping[str, Any]) -> dict[str, int]:
     """Return the errors: failures by reason, and responses by error status."""
+    return {**status.get("failed", {}), **_bad_statuses(status)}
+
+
+def _bad_statuses(status: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many pages answered with each error status."""
     statuses = status.get("pages_by_status", {})
-    bad = {f"status {name}": n for name, n in statuses.items() if name >= _HTTP_ERROR}
-    return {**status.get("failed", {}), **bad}
+    return {f"status {name}": n for name, n in statuses.items() if name >= _HTTP_ERROR}
 
 
 def _table(title: str, counts: Mapping[str, int], width: int, rows: int) -> Table:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
-from canonry.canon.learned import describe
 from canonry.canon.policies import versioned_name
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.cli.terminal import render
@@ -15,12 +14,11 @@ from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import hanging, notify, out, table
 from canonry.crawler.markup import MOST
 from canonry.crawler.plurals import counted
-from canonry.storage.timestamps import iso, moment
+from canonry.storage.timestamps import moment
 
 if TYPE_CHECKING:
-    from canonry.crawler.inquiry.rule_facts import PairFacts
+    from canonry.crawler.inquiry.rule_facts import RuleReport
     from canonry.storage.copying import Forecast
-    from canonry.storage.learned.rule_rows import TrackedRule
 
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")
@@ -42,7 +40,7 @@ def status(store_status: Mapping[str, Any]) -> None:
         pages = counted(sum(unread.values()), "page")
         why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
         _say(f"{pages} of these answered, but the body was not read: {why}")
-    if store_status["due"] is not None:
+    if store_status["due"]:  # 0 after a recrawl by age, which plans nothing, too
         _say(f"{counted(store_status['due'], 'page')} due for --recrawl")
     if store_status["repeated_bodies"]:
         pages = counted(store_status["repeated_bodies"], "page")
@@ -106,54 +104,45 @@ def _limit_of(store_status: Mapping[str, Any]) -> str | None:
     return None
 
 
-def rule(
-    rule: "TrackedRule", standing: str, pairs: Sequence["PairFacts"], instead: Sequence[str]
-) -> None:
-    """Print a learned rule, where it stands, and its evidence.
-
-    Args:
-        rule: it.
-        standing: what is missing until it acts, or what would end it, for people.
-        pairs: its evidence.
-        instead: what the URLs are that speak against it, of the first pairs.
-    """
-    console = out()
-    says = hanging(describe(rule.rewrite), console, len(f"{rule.id}  {rule.state}  "))
-    console.print(f"[bold]{rule.id}[/]  [bold cyan]{rule.state}[/]  {escape(says)}\n")
-    counts = (
-        f"{counted(rule.agree, 'page')} for it, {rule.disagree:,} against; "
-        f"{counted(rule.suppressed, 'URL')} held because of it, and not fetched; "
-        f"{counted(rule.tests, 'URL')} fetched to test it"
+def rule(found: "RuleReport") -> None:
+    """Print all that a store knows of a rule."""
+    console, counts = out(), found.evidence
+    says = hanging(found.says, console, len(f"{found.id}  {found.state}  "))
+    console.print(f"[bold]{found.id}[/]  [bold cyan]{found.state}[/]  {escape(says)}\n")
+    since = "" if found.entered_at is None else f" since {moment(found.entered_at)}"
+    seen = f"first seen {moment(counts.first_seen)}, last seen {moment(counts.last_seen)}"
+    numbers = (
+        f"{counted(counts.agree, 'page')} for it, {counts.disagree:,} against; "
+        f"{counted(found.suppressed, 'URL')} held because of it, and not fetched; "
+        f"{counted(found.tests, 'URL')} fetched to test it"
     )
-    since = "" if (entered := iso(rule.entered_at)) is None else f" since {moment(entered)}"
-    seen = f"first seen {moment(iso(rule.first_seen))}, last seen {moment(iso(rule.last_seen))}"
-    sentences = [standing, counts, f"{rule.state}{since}; {seen}"]
-    if rule.state == "revoked":
+    sentences = [found.standing, numbers, f"{found.state}{since}; {seen}"]
+    if found.state == "revoked":
         sentences.append(
-            f"'canonry rules reinstate {rule.id} --trial' makes it a candidate; it holds nothing "
+            f"'canonry rules reinstate {found.id} --trial' makes it a candidate; it holds nothing "
             "until its evidence is enough"
         )
     for sentence in sentences:
         console.print(f"  {escape(hanging(sentence, console, 2))}")
     console.print()
-    same, different, unknown = (
-        [one for one in pairs if one.verdict == verdict]
-        for verdict in ("same", "different", "unknown")
-    )
-    _pairs("Evidence for it", "is the same as", same, [one.found for one in same])
-    _pairs("Evidence against it", "what it is", different, instead)
-    _pairs("Not known yet", "may be the same as", unknown, [one.found for one in unknown])
-
-
-def _pairs(title: str, what: str, pairs: Sequence["PairFacts"], are: Iterable[str]) -> None:
-    """Print the first pairs of URLs of a rule's evidence, and how many more there are."""
-    lines = [
-        (one.url, found, one.source.replace("-", " "), moment(one.at)[:_DAY])
-        for one, found in zip(pairs[:PAIRS], are, strict=False)
-    ]
-    table(title, ("URL", what, "by", "on"), lines)
-    if len(pairs) > PAIRS:
-        out().print(f"and {len(pairs) - PAIRS:,} more: --json has all\n")
+    for verdict, title, what in (
+        ("same", "Evidence for it", "is the same as"),
+        ("different", "Evidence against it", "what it is"),
+        ("unknown", "Not known yet", "may be the same as"),
+    ):
+        shown = [one for one in found.side_by_side if one.pair.verdict == verdict]
+        lines = [
+            (
+                one.pair.url,
+                one.instead or one.pair.found,
+                one.pair.source.replace("-", " "),
+                moment(one.pair.at)[:_DAY],
+            )
+            for one in shown
+        ]
+        table(title, ("URL", what, "by", "on"), lines)
+        if more := sum(one.verdict == verdict for one in found.pairs) - len(shown):
+            out().print(f"and {more:,} more: --json has all\n")
 
 
 def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

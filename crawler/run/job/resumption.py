@@ -15,15 +15,14 @@ from canonry.storage.sql.schema import urls
 from canonry.storage.sql.stored_json import stored_json
 
 _HIDDEN = "***"
-_LIMIT = "max-pages"
-_AS_OPTIONS = {"fetch.headers": "header", "fetch.proxy": "proxy"}  # settings that may be secrets
+_LIMIT = "crawl.max_pages"
 
 
 class Resumed(NamedTuple):
     """The last crawl into a store."""
 
     has_ended: bool  # nothing is queued: its pages are fetched again, as the options of now say
-    options: dict[str, Any]  # that were typed, by name; None: its value may be a secret
+    options: dict[str, Any]  # settings that were typed, by name; None: it may be a secret
     reached: int | None  # the limit of pages that stopped it; it is none of the options
     seeds: tuple[str, ...]
     listed: tuple[ListedSeed, ...]  # seeds that the store has only as URLs
@@ -84,16 +83,13 @@ def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as a store may have them: None instead of what may be a secret.
 
     Args:
-        options: values by the names of the options, such as ``max-pages``.
+        options: values by names such as ``crawl.max_pages``.
     """
     return {name: None if _is_secret(name, value) else value for name, value in options.items()}
 
 
 def _is_secret(name: str, value: object) -> bool:
     """Return True if the value of an option may be a secret, or a URL in it has a password."""
-    if name == "header" or redaction.redact_all(value) != value:
+    if name == "fetch.headers" or redaction.redact_all(value) != value:
         return True
-    if name == "config" and isinstance(value, list):
-        pairs = (str(one).partition("=") for one in value)
-        return any(_is_secret(_AS_OPTIONS.get(setting, ""), text) for setting, _, text in pairs)
-    return name == "proxy" and "@" in str(value)
+    return name == "fetch.proxy" and "@" in str(value)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import get_type_hints
 
 import click
 import pytest
@@ -166,7 +167,15 @@ def test_the_policy_of_archives_is_warned_of_once(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(
         'name = "own"\nversion = 1\npractice = ["decode-escapes", "fragment"]\n'
     )
-    crawl = ("crawl", "http://127.0.0.1:9/", "--workers", "2", "--store", "x.db", "--policy")
+    crawl = (
+        "crawl",
+        "http://127.0.0.1:9/",
+        "--config",
+        "crawl.workers=2",
+        "--store",
+        "x.db",
+        "--policy",
+    )
     dedup = ("dedup", "in.txt", "--workers", "2", "--policy")
     for words in (crawl, dedup):
         done = run_command(*words, "archive", folder=tmp_path)
@@ -267,11 +276,9 @@ def test_exports_in_all_formats(tmp_path: Path) -> None:
     assert rows_of_it == [json.loads(line) for line in lines]
     assert str(table.schema.field("depth").type) == "int64"
     assert str(table.schema.field("found_at").type) == "timestamp[ms, tz=UTC]"
-    for what in report.EXPORTS:
+    for what, row in report.ROWS.items():
         done = run_command("export", what, "--format", "parquet", folder=tmp_path)
-        assert parquet.read_table(io.BytesIO(done.stdout)).column_names == list(
-            report.columns(what)
-        )
+        assert parquet.read_table(io.BytesIO(done.stdout)).column_names == list(get_type_hints(row))
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
     assert status["urls"]["queued"] == 2
     assert status["policy"] == "web/1"

@@ -77,6 +77,14 @@ def test_80_columns_are_enough_for_every_help(words: tuple[str, ...]) -> None:
     assert re.search(r"^  -q, --quiet ", done.stdout, re.MULTILINE)
 
 
+def test_help_uses_the_width_that_it_gets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    main.main(["crawl", "--help"], standalone_mode=False)
+    assert 120 < max(map(len, capsys.readouterr().out.splitlines())) <= 140
+
+
 @pytest.mark.parametrize(("typed", "near"), [("statsu", "status"), ("rules revok", "revoke")])
 def test_a_misspelled_command_gets_the_one_that_is_near(typed: str, near: str) -> None:
     done = CliRunner().invoke(main, typed.split())

@@ -32,10 +32,9 @@ def test_each_option_of_a_crawl_is_in_one_group() -> None:
 
 def test_the_defaults_are_those_of_the_settings() -> None:
     told = shown("crawl", "--help")
-    assert "Time between two requests to one host. [default: 1]" in told
-    assert "Follow up to N links from a seed. [default: no limit]" in told
-    assert "Allow non-public IP addresses. [default: no]" in told
-    assert "[default: host] [default" not in told
+    assert "from the moment when the first is sent. [default: 1]" in told
+    assert "Follow at most this many links from a seed. [default: no limit]" in told
+    assert "loopback, private, link-local ...). [default: no]" in told
 
 
 def test_settings_tell_their_sources_and_no_secrets(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ WRONG = (
     ("why http://a.example/ --store mysql://h/x", 2),
     (f"{SEED} --store postgresql://127.0.0.1:1/x", 1),
     (f"{SEED} --header x", 2),
-    (f"{SEED} --workers 0", 2),
-    (f"{SEED} --recrawl-after soon", 2),
+    (f"{SEED} --config crawl.workers=0", 2),
+    (f"{SEED} --config crawl.recrawl_after=soon", 2),
     (f"{SEED} --serve x", 2),
 )
 

@@ -57,7 +57,15 @@ def limited_crawl(
     settings.write_text("[crawl]\nrequests_per_host = 80\n[fetch]\nretries = 0\n")
     with from_thread(raw_server(answer)) as raw, ExitStack() as stack:
         given = ["crawl", "--connect-to", f"::127.0.0.1:{raw.port}", "--json", "--delay", "0"]
-        given += ["--concurrency", "80", "--config", str(settings), "--no-learn", *words]
+        given += [
+            "--concurrency",
+            "80",
+            "--config",
+            str(settings),
+            "--config",
+            "learn.enabled=false",
+            *words,
+        ]
         run = [sys.executable, "-c", _LIMITED, str(limit), str(hard or limit), *given]
         process = subprocess.Popen(run, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         told = b""

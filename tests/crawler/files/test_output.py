@@ -64,8 +64,8 @@ def folder(tmp_path: Path) -> Path:
         "rules export --store s.db -o soft-s.db",
         "rules mine log.tsv -o hard-log.tsv",
         "rules convert log.tsv -o log.tsv",
-        "crawl --seeds in --log hard-in --store s.db",
-        "crawl http://a.example/ --log s.db --store s.db",
+        "crawl --seeds in --config crawl.log=hard-in --store s.db",
+        "crawl http://a.example/ --config crawl.log=s.db --store s.db",
     ],
 )
 def test_no_output_replaces_an_input(folder: Path, words: str) -> None:

@@ -18,7 +18,7 @@ from canonry.crawler.admission import exclusions
 from canonry.crawler.fetch.faults import Fault
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.inquiry.ask import ask
-from canonry.crawler.inquiry.remedies import REMEDIES, Case, remedy, sentence, sentence_about
+from canonry.crawler.inquiry.remedies import REASONS, Case, remedy, sentence, sentence_about
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.settings import load
@@ -275,12 +275,13 @@ def test_a_url_that_a_learned_rule_holds_names_rule_and_prediction(tmp_path: Pat
     store = open_store(tmp_path)
     admit(store, ["http://h.example/"])
     found = [MAKE("http://h.example/a"), MAKE("http://h.example/a/")]
-    admit(store, [one.url for one in reversed(found)], depth=1)
+    admit(store, [*(one.url for one in reversed(found)), "http://h.example/c/"], depth=1)
     with store.transaction() as connection:
         rule_store.import_rules(connection, [SLASH], MAKE, NOW, trial=False)
         held = ask(connection, "http://h.example/a", NOW)
         other = ask(connection, "http://h.example/a/", NOW)
         never = ask(connection, "http://h.example/b", NOW)
+        double = ask(connection, "http://h.example/c", NOW)
     store.close()
     assert (held.state, held.reason) == ("held", "learned")
     assert held.same_as == "http://h.example/a/"
@@ -288,7 +289,11 @@ def test_a_url_that_a_learned_rule_holds_names_rule_and_prediction(tmp_path: Pat
     assert (rule.id, rule.state, rule.predicts) == (SLASH.id, "active", "http://h.example/a/")
     assert f"canonry rules revoke {SLASH.id}" in held.remedies[0]
     assert (other.state, other.same_as) == ("queued", None)
-    assert (never.state, never.reason, never.rules[0].id) == ("never-seen", "learned", SLASH.id)
+    assert (never.state, never.reason, never.rules[0].id) == ("never-seen", None, SLASH.id)
+    assert "it would be fetched for all that a rule makes the same" in (never.because or "")
+    slash = "http://h.example/c/"
+    assert (double.state, double.reason, double.same_as) == ("never-seen", "learned", slash)
+    assert f"a learned rule would let {slash} be fetched" in (double.because or "")
 
 
 def test_a_store_of_another_policy_is_refused(store: str) -> None:
@@ -300,8 +305,11 @@ def test_a_store_of_another_policy_is_refused(store: str) -> None:
 
 
 def test_every_reason_to_hold_or_fail_has_a_remedy() -> None:
-    assert set(REMEDIES) == {one.label for one in (*HoldReason, *Fault)}
-    assert all(sentence(reason) for reason in REMEDIES)
+    assert set(REASONS) == {*HoldReason, *Fault}
+    case = Case("http://a.example/", 0, 0, load(None, {}), (), ())
+    for one in REASONS:
+        assert sentence(one.label) == one.value
+        assert not {"{", "}"} & set(remedy(one.label, case) or "{")
     assert sentence("unheard-of") is None
 
 

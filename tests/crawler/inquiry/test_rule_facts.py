@@ -151,9 +151,7 @@ def _everywhere(store: str) -> dict[str, dict[str, int]]:
                 "show": int(shown.partition(" held because of it")[0].split()[-2]),
                 "state": by_state[rule_id]["suppressed"],
                 "host": by_host[rule_id]["suppressed"],
-                "rule": viewer.json(f"/made-one?id={rule_id}")["rules"]["chosen"]["rule"][
-                    "suppressed"
-                ],
+                "rule": viewer.json(f"/made-one?id={rule_id}")["rules"]["chosen"]["suppressed"],
             }
     return found
 

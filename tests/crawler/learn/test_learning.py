@@ -206,7 +206,10 @@ def test_a_host_that_answers_everything_with_one_body_gives_no_evidence(tmp_path
 def test_nothing_is_learned_if_learning_is_off(tmp_path: Path) -> None:
     site = Site()
     with served(site) as raw:
-        assert run_command(*words(raw, "--no-learn"), folder=tmp_path).returncode == 0
+        assert (
+            run_command(*words(raw, "--config", "learn.enabled=false"), folder=tmp_path).returncode
+            == 0
+        )
     assert site.asked.total() == 3 * _PAGES + _PAGES // _A_LIST + 2
     assert json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"] == []
 

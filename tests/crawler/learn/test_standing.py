@@ -120,7 +120,7 @@ def evidence(
         ),
         (
             evidence(SLASH, "active"),
-            "It acts, as it was imported; one page that is another ends it",
+            "It acts, as it was taken over with no page for it; one page that is another ends it",
         ),
         (
             evidence(SLASH, "revoked", 9, [2, 4]),

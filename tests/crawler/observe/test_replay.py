@@ -49,7 +49,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archive")
     with from_thread(raw_server(_site)) as raw:
         words = ["http://h.example/", "--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0"]
-        done = run_command("crawl", *words, "--no-learn", "--warc", "kept", folder=folder)
+        done = run_command(
+            "crawl", *words, "--config", "learn.enabled=false", "--warc", "kept", folder=folder
+        )
         assert done.returncode == 0, done.stderr
     return folder / "kept"
 

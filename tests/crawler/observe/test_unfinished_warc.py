@@ -27,7 +27,16 @@ _MANY = 50_000  # bytes of a file: some dozens of pages
 def words(raw: Raw, *more: str) -> list[str]:
     """Return the arguments of a crawl of the served site, into a folder ``kept``."""
     connect = f"::127.0.0.1:{raw.port}"
-    given = ["crawl", SEED, "--connect-to", connect, "--delay", "0", "--no-learn"]
+    given = [
+        "crawl",
+        SEED,
+        "--connect-to",
+        connect,
+        "--delay",
+        "0",
+        "--config",
+        "learn.enabled=false",
+    ]
     return [*given, "--warc", "kept", *more]
 
 
@@ -153,7 +162,7 @@ def test_the_file_of_a_living_crawl_stays(tmp_path: Path) -> None:
 
 def test_the_file_of_a_killed_worker_is_finished_in_the_same_run(tmp_path: Path) -> None:
     with from_thread(raw_server(endless)) as raw:
-        more = ["--workers", "2", "--max-pages", "500"]
+        more = ["--config", "crawl.workers=2", "--max-pages", "500"]
         with crawling(tmp_path, raw, *more) as process:
             [left, *_] = (one for one in unfinished(tmp_path) if one.stat().st_size > _MANY)
             os.kill(int(left.name.split("-")[2]), signal.SIGKILL)

@@ -32,7 +32,17 @@ SEED = "http://h.example/"
 def words(raw: Raw, *more: str) -> list[str]:
     """Return the arguments of a crawl of the served site, without learning."""
     connect = f"::127.0.0.1:{raw.port}"
-    return ["crawl", SEED, "--connect-to", connect, "--delay", "0", "--no-learn", *more]
+    return [
+        "crawl",
+        SEED,
+        "--connect-to",
+        connect,
+        "--delay",
+        "0",
+        "--config",
+        "learn.enabled=false",
+        *more,
+    ]
 
 
 _BODIES = {

@@ -36,7 +36,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 def test_the_log_has_a_line_for_each_outcome(tmp_path: Path) -> None:
     with demo_site() as served:
-        words = crawl_words(served, "--workers", "2", "--log", "crawl.log")
+        words = crawl_words(
+            served, "--config", "crawl.workers=2", "--config", "crawl.log=crawl.log"
+        )
         assert run_command(*words, folder=tmp_path).returncode == 0
     told = [line for line in lines_of(tmp_path / "crawl.log") if line["event"] != "said"]
     events = Counter(line["event"] for line in told)
@@ -66,9 +68,11 @@ def test_a_log_that_was_moved_away_is_created_again(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_written_is_wrong_usage(tmp_path: Path) -> None:
-    done = run_command("crawl", "http://a.example/", "--log", "no/such/file", folder=tmp_path)
+    done = run_command(
+        "crawl", "http://a.example/", "--config", "crawl.log=no/such/file", folder=tmp_path
+    )
     assert done.returncode == 2
-    assert b"--log no/such/file: No such file or directory" in done.stderr
+    assert b"crawl.log=no/such/file: No such file or directory" in done.stderr
 
 
 def scraped(port: int) -> dict[str, dict[str, float]]:
@@ -96,7 +100,9 @@ def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> 
         return found["canonry_pages"][""] > 20 and links_known > 0 and "200" in stored
 
     with demo_site(pause=0.05) as served:
-        words = crawl_words(served, "--config", f"crawl.metrics={port}", "--workers", workers)
+        words = crawl_words(
+            served, "--config", f"crawl.metrics={port}", "--config", f"crawl.workers={workers}"
+        )
         process = start(tmp_path, *words, "--concurrency", "8")
         wait_for(counted)
         process.terminate()
@@ -172,18 +178,18 @@ def test_a_terminal_shows_the_crawl_and_a_pipe_does_not(tmp_path: Path) -> None:
             shown += part
         assert process.wait(timeout=60) == 0
     os.close(ours)
-    assert b"in flight" in shown
+    assert b"now " in shown
     assert b"merged by" in shown
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).splitlines()
     about = ("run ", "queue ", "now ", "links ", "store ")
     assert max(len(line) for line in lines if line.startswith(about)) <= 60
     with demo_site() as served:
         done = run_command(*crawl_words(served), folder=tmp_path)
-    assert b"in flight" not in done.stderr
+    assert b"merged by" not in done.stderr
 
 
 def test_a_log_that_cannot_be_written_is_named() -> None:
     log = Log("/dev/full", "w")
-    with pytest.raises(StoreError, match=r"^--log /dev/full: No space left on device$"):
+    with pytest.raises(StoreError, match=r"^crawl.log=/dev/full: No space left on device$"):
         log.message("x")
     log.close()

@@ -96,7 +96,7 @@ def test_the_counts_of_a_run_add_up_to_what_the_server_got(
 
 def test_people_are_told_of_the_requests_for_learning_alone(tmp_path: Path) -> None:
     shop = Shop(_again)
-    said = _crawl(tmp_path, shop, "--workers", "2").stderr.decode()
+    said = _crawl(tmp_path, shop, "--config", "crawl.workers=2").stderr.decode()
     found = re.search(
         r"(\d+) pages in [\d.]+ s, (\d+) probes \(requests for learning alone\);", said
     )
@@ -108,7 +108,7 @@ def test_people_are_told_of_the_requests_for_learning_alone(tmp_path: Path) -> N
 
 def test_without_learning_nothing_is_said_of_it(tmp_path: Path) -> None:
     shop = Shop(_again)
-    said = _crawl(tmp_path, shop, "--no-learn").stderr.decode()
+    said = _crawl(tmp_path, shop, "--config", "learn.enabled=false").stderr.decode()
     assert f"{len(shop.asked) - 1} pages in " in said
     assert "probe" not in said
 

@@ -207,7 +207,9 @@ def test_a_crawl_that_is_killed_repeatedly_finds_the_same_pages(
     rng = random.Random(2)
     concurrency, kills = 8, int(os.environ.get("CANONRY_TEST_KILLS", "6"))
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, "--no-learn", "--concurrency", str(concurrency))
+        words = crawl_words(
+            served, "--config", "learn.enabled=false", "--concurrency", str(concurrency)
+        )
         for _ in range(kills):
             process = start(tmp_path, *words)
             until = served.requests + rng.randrange(5, 60)
@@ -231,7 +233,7 @@ def test_ctrl_c_loses_nothing_and_repeats_no_request(
     tmp_path: Path, undisturbed: set[tuple[str, int]]
 ) -> None:
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, "--no-learn")
+        words = crawl_words(served, "--config", "learn.enabled=false")
         process = start(tmp_path, *words)
         wait_for(lambda: served.requests > 80)
         process.send_signal(signal.SIGINT)
@@ -298,7 +300,7 @@ def test_two_processes_share_a_store_and_repeat_no_request(
     tmp_path: Path, undisturbed: set[tuple[str, int]], store_words: list[str]
 ) -> None:
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, "--no-learn", *store_words)
+        words = crawl_words(served, "--config", "learn.enabled=false", *store_words)
         both = [start(tmp_path, *words) for _ in range(2)]
         said = [process.communicate(timeout=100)[1] for process in both]
         assert [process.returncode for process in both] == [0, 0], said
@@ -318,7 +320,14 @@ def test_workers_that_are_killed_lose_nothing(
     rng = random.Random(7)
     concurrency, kills = 8, 4
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, "--no-learn", "--concurrency", str(concurrency), *store_words)
+        words = crawl_words(
+            served,
+            "--config",
+            "learn.enabled=false",
+            "--concurrency",
+            str(concurrency),
+            *store_words,
+        )
         running = [start(tmp_path, *words) for _ in range(2)]
         for _ in range(kills):
             until = served.requests + rng.randrange(10, 60)

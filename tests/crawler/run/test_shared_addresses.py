@@ -55,7 +55,7 @@ async def _serving() -> AsyncIterator[_Site]:
 def test_the_pause_of_an_address_holds_over_processes(tmp_path: Path, database: str) -> None:
     store = url_of(tmp_path)
     (tmp_path / "s.toml").write_text(_SETTINGS, encoding="utf-8")
-    more = ("--store", store, "--config", "s.toml", "--scope", "any", "--workers", "2")
+    more = ("--store", store, "--config", "s.toml", "--scope", "any", "--config", "crawl.workers=2")
     with from_thread(_serving()) as site:
         crawls = []
         for host in ("localhost", "127.0.0.1"):

@@ -42,7 +42,15 @@ _WALLS = ("/wall/", "/loop/", "/robots.txt")  # requested again by their nature
 def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], Fork]]:
     """Start a crawl by two workers, and wait until it has begun."""
     with demo_site(pause=0.01) as served:
-        words = crawl_words(served, "--no-learn", "--workers", "2", "--concurrency", "4")
+        words = crawl_words(
+            served,
+            "--config",
+            "learn.enabled=false",
+            "--config",
+            "crawl.workers=2",
+            "--concurrency",
+            "4",
+        )
         process = start(folder, *words)
         wait_for(lambda: served.requests > 40)
         yield served, words, process
@@ -50,7 +58,10 @@ def two_at_work(folder: Path) -> Iterator[tuple[Served, list[str], Fork]]:
 
 def test_workers_request_nothing_twice(tmp_path: Path, undisturbed: set[tuple[str, int]]) -> None:
     with demo_site(pause=0.002) as served:
-        done = run_command(*crawl_words(served, "--no-learn", "--workers", "3"), folder=tmp_path)
+        done = run_command(
+            *crawl_words(served, "--config", "learn.enabled=false", "--config", "crawl.workers=3"),
+            folder=tmp_path,
+        )
         twice = [
             t for t, n in served.targets.items() if n > 1 and not any(sign in t for sign in _WALLS)
         ]
@@ -112,7 +123,7 @@ def test_workers_stop_when_their_command_is_killed(
 
 
 def test_an_error_of_all_workers_is_reported_once(tmp_path: Path) -> None:
-    done = run_command("crawl", "http://[", "--workers", "2", folder=tmp_path)
+    done = run_command("crawl", "http://[", "--config", "crawl.workers=2", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count(b"canonry: seed") == 1
     assert b"Traceback" not in done.stderr
@@ -148,7 +159,9 @@ def test_a_worker_that_fails_is_replaced_unless_too_many_have_failed(
 
 def test_max_pages_is_exceeded_by_no_more_than_the_requests_in_flight(tmp_path: Path) -> None:
     with demo_site(pause=0.002) as served:
-        words = crawl_words(served, "--workers", "2", "--concurrency", "4", "--max-pages", "50")
+        words = crawl_words(
+            served, "--config", "crawl.workers=2", "--concurrency", "4", "--max-pages", "50"
+        )
         assert run_command(*words, folder=tmp_path).returncode == 0
     assert 50 <= len(exported(tmp_path, "pages")) <= 50 + 4
 
@@ -161,7 +174,7 @@ def test_the_delay_holds_when_a_dead_workers_hosts_are_reclaimed(tmp_path: Path)
 
     with stamping() as server:
         where = ["--connect-to", f"::127.0.0.1:{server.port}", "--scope", "any"]
-        how = ["--delay", "0.6", "--workers", "2", "--log", "log.jsonl"]
+        how = ["--delay", "0.6", "--config", "crawl.workers=2", "--config", "crawl.log=log.jsonl"]
         process = start(tmp_path, "crawl", *(f"http://{host}/" for host in hosts), *where, *how)
         wait_for(lambda: asked(server).keys() == hosts and min(asked(server).values()) >= 3)
         log = tmp_path / "log.jsonl"

@@ -178,7 +178,8 @@ def test_rules_are_listed_by_state_and_by_host(looking: Viewer) -> None:
     states = {row["state"]: row["rules"] for row in found["states"]}
     assert (states["active"], states["revoked"]) == (1, 0)
     [row] = found["rules"]
-    assert (row["id"], row["agree"], row["disagree"], row["suppressed"]) == (SLASH.id, 20, 1, 1)
+    assert (row["id"], row["suppressed"]) == (SLASH.id, 1)
+    assert (row["evidence"]["agree"], row["evidence"]["disagree"]) == (20, 1)
     assert looking.json("/made-one?host=a.example")["rules"]["rules"] == [row]
     assert looking.json("/made-one?host=b.example")["rules"]["rules"] == []
     assert looking.json("/made-one?state=revoked")["rules"]["rules"] == []
@@ -190,10 +191,10 @@ def test_rules_are_listed_by_state_and_by_host(looking: Viewer) -> None:
 
 def test_evidence_has_both_pages_side_by_side(looking: Viewer, known: str) -> None:
     chosen = looking.json(f"/made-one?id={SLASH.id[:6]}")["rules"]["chosen"]
-    assert chosen["can_be_revoked"]
-    assert not chosen["can_be_reinstated"]
+    assert chosen["state"] == "active"
     assert chosen["standing"].startswith("It acts, but 1 page turned out to be another")
-    found = {one["url"]["url"].removeprefix(SEED).split("/")[0]: one for one in chosen["evidence"]}
+    sides = chosen["side_by_side"]
+    found = {one["url"]["url"].removeprefix(SEED).split("/")[0]: one for one in sides}
     moved, gone, against, unknown = (found[name] for name in ("p2", "gone", "p1", "u"))
     assert moved["url"]["state"] == "redirected"
     assert (moved["url"]["redirect_status"], moved["url"]["redirects_to"]) == (301, f"{SEED}p2")

@@ -19,7 +19,17 @@ def test_what_is_sent_arrives_and_no_output_shows_a_secret(tmp_path: Path) -> No
     jar = tmp_path / "jar"
     jar.write_text(f"a.example\tFALSE\t/\tFALSE\t0\tsid\t{SECRET}\n")
     Path(config).write_text(f'[hosts."a.example"]\nbasic_auth = "u:{SECRET}"\ncookies = "t=1"\n')
-    words = ["--config", config, "--log", log, "--cookies", str(jar), "--delay", "0", "--json"]
+    words = [
+        "--config",
+        config,
+        "--config",
+        f"crawl.log={log}",
+        "--cookies",
+        str(jar),
+        "--delay",
+        "0",
+        "--json",
+    ]
     words += ["--header", f"X-Token: {SECRET}", "--header", "X-Team: search"]
     words += ["--user-agent", "mine/2", "--contact", "me@a.example", "--requests-per-host", "9"]
     to_store = ["--store", f"sqlite:///{store}"]

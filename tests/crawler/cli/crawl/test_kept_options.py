@@ -18,11 +18,12 @@ from canonry.crawler.cli.commands import main
 
 SECRET = "s3cret"  # noqa: S105 - what has to disappear
 SEED = "http://a.example/"
+NO_LEARNING = ("--config", "learn.enabled=false")
 LINKS = [f"/{n}" for n in range(60)]
 _LAST = "SELECT settings FROM jobs ORDER BY id DESC LIMIT 1"
 # Options that are about one run, or name what the others are about.
 OF_ONE_RUN = {
-    *("store", "seeds", "serve", "token", "token-file", "allow-host", "json", "quiet", "verbose"),
+    *("store", "seeds", "serve", "token", "json", "quiet", "verbose"),
 }
 
 
@@ -60,22 +61,25 @@ def last_job() -> dict[str, Any]:
 
 
 def test_a_resumed_crawl_keeps_what_was_typed_and_says_so(raw: Raw) -> None:
-    begin(raw, "--scope", "domain", "--exclude", "*/x/*", "--exclude", "/it's", "--no-learn")
+    begin(raw, "--scope", "domain", "--exclude", "*/x/*", "--exclude", "/it's", *NO_LEARNING)
     done = crawl(SEED, "--max-pages", "5", "--json")
-    typed = "--scope domain --exclude '*/x/*' --exclude '/it'\"'\"'s' --no-learn --delay 0 "
-    assert f"As in the crawl that this one resumes: {typed}--connect-to ::127" in done.stderr
+    typed = "--config learn.enabled=false --delay 0 --scope domain --exclude '*/x/*' --exclude "
+    told = f"{typed}'/it'\"'\"'s' --connect-to ::127"
+    assert f"As in the crawl that this one resumes: {told}" in done.stderr
     assert "--max-pages 2" not in done.stderr
     found = json.loads(done.stdout)
     assert found["kept_options"] == {
-        "scope": "domain",
-        "exclude": ["*/x/*", "/it's"],
-        "learn": False,
-        "delay": 0.0,
-        "connect-to": [f"::127.0.0.1:{raw.port}"],
+        "learn.enabled": False,
+        "crawl.delay": 0.0,
+        "crawl.scope": "domain",
+        "crawl.exclude": ["*/x/*", "/it's"],
+        "fetch.connect_to": [f"::127.0.0.1:{raw.port}"],
     }
     assert found["urls"]["fetched"] == 5
     again = crawl("--max-pages", "0", "--json")
-    assert "--no-learn" in again.stderr, "options are kept however often a crawl is resumed"
+    assert "learn.enabled=false" in again.stderr, (
+        "options are kept however often a crawl is resumed"
+    )
     found = json.loads(again.stdout)
     assert (found["urls"]["queued"], found["held"]) == (0, {"excluded": 2}), "on two hosts"
     assert {target_of(head) for head in raw.heads} == {"/", "/robots.txt", *LINKS}
@@ -102,14 +106,14 @@ def test_an_option_given_now_and_one_that_was_typed_go_before_variables_and_file
 def test_options_can_be_dropped(raw: Raw) -> None:
     begin(raw, "--scope", "domain", "--allow-private", "--json")
     done = crawl(SEED, "--no-allow-private", "--max-depth", "3")
-    assert "As in the crawl that this one resumes: --scope domain --delay 0 --conn" in done.stderr
+    assert "As in the crawl that this one resumes: --delay 0 --scope domain --conn" in done.stderr
     for absent in ("--allow-private", "--json", "--store"):
         assert absent not in done.stderr
-    assert last_job()["options"]["allow-private"] is False
+    assert last_job()["options"]["fetch.allow_private"] is False
     to = [*reaching(raw), "--max-pages", "3"]
     done = crawl(SEED, *to, "--config", "crawl.keep_options=false")
     assert "As in the crawl" not in done.stderr
-    assert set(last_job()["options"]) == {"connect-to", "delay", "max-pages"}
+    assert set(last_job()["options"]) == {"fetch.connect_to", "crawl.delay", "crawl.max_pages"}
 
 
 def test_a_limit_of_pages_is_kept_until_it_is_reached(raw: Raw) -> None:
@@ -120,10 +124,10 @@ def test_a_limit_of_pages_is_kept_until_it_is_reached(raw: Raw) -> None:
     crawl("--max-pages", "50", "--config", "c.toml")
     with sqlite3.connect("s.db") as connection:  # as if it had been killed before
         job = json.loads(connection.execute(_LAST).fetchone()[0])
-        job["options"]["max-pages"] = 55
+        job["options"]["crawl.max_pages"] = 55
         connection.execute("UPDATE jobs SET settings = ?", [json.dumps(job)])
     done = crawl("--json")
-    assert json.loads(done.stdout)["kept_options"]["max-pages"] == 55
+    assert json.loads(done.stdout)["kept_options"]["crawl.max_pages"] == 55
     assert json.loads(done.stdout)["urls"]["fetched"] == 55
     done = crawl("--json", "--config", "c.toml")
     assert json.loads(done.stdout)["urls"]["fetched"] == 55, "the file's limit holds"
@@ -132,17 +136,19 @@ def test_a_limit_of_pages_is_kept_until_it_is_reached(raw: Raw) -> None:
 
 def test_no_secret_among_settings_is_kept(raw: Raw) -> None:
     proxy = f"fetch.proxy=u:{SECRET}@127.0.0.1:{raw.port}"
-    for secret in (f"fetch.headers=X-Team: {SECRET}", proxy):
+    for secret, option in ((f"fetch.headers=X-Team: {SECRET}", "--header"), (proxy, "--proxy")):
         begin(raw, "--config", "crawl.max_hops=3", "--config", secret)
-        assert last_job()["options"]["config"] is None
+        assert last_job()["options"][secret.partition("=")[0]] is None
         done = crawl(SEED, "--max-pages", "3")
-        assert "these options of then are not kept: --config" in done.stderr
+        assert f"these options of then are not kept: {option}" in done.stderr
+        assert "As in the crawl that this one resumes: --config crawl.max_hops=3" in done.stderr
         stored = b"".join(path.read_bytes() for path in Path().glob("s.db*"))
         assert SECRET.encode() not in stored
         for path in Path().glob("s.db*"):
             path.unlink()
     begin(raw, "--config", "crawl.max_hops=3", "--config", "fetch.timeout=9")
-    assert last_job()["options"]["config"] == ["crawl.max_hops=3", "fetch.timeout=9"]
+    options = last_job()["options"]
+    assert (options["crawl.max_hops"], options["fetch.timeout"]) == (3, 9)
     crawl(SEED, "--max-pages", "3")
     settings = last_job()["settings"]
     assert (settings["crawl"]["max_hops"], settings["fetch"]["timeout"]) == (3, 9.0)
@@ -194,11 +200,11 @@ def test_without_a_seed_the_seeds_are_those_of_the_store(raw: Raw) -> None:
 def test_a_finished_crawl_is_made_again_without_its_seed(raw: Raw) -> None:
     begin(raw)
     crawl("--max-pages", "0")
-    done = crawl("--recrawl-after", "0", *reaching(raw))
+    done = crawl("--config", "crawl.recrawl_after=0", *reaching(raw))
     assert f"Crawling again from {SEED}.\n" in done.stderr
     assert "options of it are not kept: --max-pages 0. Give again" in done.stderr
     assert "As in the crawl" not in done.stderr
-    assert set(last_job()["options"]) == {"connect-to", "delay", "recrawl-after"}
+    assert set(last_job()["options"]) == {"fetch.connect_to", "crawl.delay", "crawl.recrawl_after"}
 
 
 @pytest.mark.parametrize("source", ["file", "variable"])
@@ -218,14 +224,16 @@ def test_a_finished_crawl_is_made_again_as_the_file_or_a_variable_says(
 def test_of_two_ways_to_fetch_again_the_one_that_is_given_now_counts(raw: Raw) -> None:
     begin(raw, "--recrawl")
     pages = len(raw.heads)
-    done = crawl("--recrawl-after", "0", "--max-pages", "0")
+    done = crawl("--config", "crawl.recrawl_after=0", "--max-pages", "0")
     assert "what is fetched again: --recrawl.\n" in done.stderr
     assert "--recrawl " not in done.stderr.partition("As in the crawl")[2].partition("\n")[0]
     again = Counter(target_of(head) for head in raw.heads[pages:])
     assert again["/"] == 1, "the pages of the crawl before, too"
     begin(raw, "--recrawl")
-    done = crawl("--recrawl", "--recrawl-after", "0", "--max-pages", "0", *reaching(raw))
-    assert "--recrawl-after 0 is only for pages about which nothing is known" in done.stderr
+    done = crawl(
+        "--recrawl", "--config", "crawl.recrawl_after=0", "--max-pages", "0", *reaching(raw)
+    )
+    assert "crawl.recrawl_after=0 is only for pages about which nothing is known" in done.stderr
 
 
 def test_a_seed_with_a_password_is_resumed_with_it(raw: Raw) -> None:
@@ -242,13 +250,20 @@ def test_a_seed_with_a_password_is_resumed_with_it(raw: Raw) -> None:
 def test_a_crawl_that_was_stopped_is_resumed_as_it_was_begun(
     raw: Raw, number: signal.Signals, workers: str
 ) -> None:
-    words = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0.1", "--workers", workers]
+    words = [
+        "--connect-to",
+        f"::127.0.0.1:{raw.port}",
+        "--delay",
+        "0.1",
+        "--config",
+        f"crawl.workers={workers}",
+    ]
     run = ["crawl", SEED, *words, "--store", "s.db", "--exclude", "*/x/*"]
     process = start(Path.cwd(), *run)
     wait_for(lambda: len(raw.heads) > 5)
     process.send_signal(number)
     process.communicate()
-    done = crawl("--delay", "0", "--workers", "1", "--json")
+    done = crawl("--delay", "0", "--config", "crawl.workers=1", "--json")
     assert "As in the crawl that this one resumes: --exclude '*/x/*' --connect-to" in done.stderr
     found = json.loads(done.stdout)
     assert (found["urls"]["fetched"], found["urls"]["queued"]) == (1 + len(LINKS), 0)

@@ -167,7 +167,7 @@ def exported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 
 def test_every_table_that_is_written_has_a_schema() -> None:
-    options = {"crawl --log", "dedup -o", "dedup --map", "migrate -o"}
+    options = {"crawl.log", "dedup -o", "dedup --map", "migrate -o"}
     assert {f"export {what}" for what in WHAT} | options == ROWS.keys()
 
 

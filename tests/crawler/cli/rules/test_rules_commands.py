@@ -133,7 +133,10 @@ def test_it_says_that_nothing_matches_and_how_many_rules_there_are(tmp_path: Pat
     ("state", "says"),
     [
         ("candidate", "It needs 12 more pages that are the same under both names (it has 0 of 12)"),
-        ("active", "It acts, as it was imported; one page that is another ends it"),
+        (
+            "active",
+            "It acts, as it was taken over with no page for it; one page that is another ends it",
+        ),
         ("revoked", "Revoked, though no page is known to be another: by people, or"),
     ],
 )

@@ -112,13 +112,13 @@ def test_an_index_follows_crawls_rules_and_their_end(
     apart = reader.follow()
     assert {url for row in apart for url in row["left"]} == {m["url"] for m in by_rule}
     assert reader.is_right
-    crawl(raw, tmp_path, "--no-learn")
+    crawl(raw, tmp_path, "--config", "learn.enabled=false")
     new = reader.follow()
     assert {row["url"] for row in new} == {m["url"] for m in by_rule}
     assert reader.is_right
 
     served.turned = False
-    crawl(raw, tmp_path, "--no-learn", "--recrawl-after", "0")
+    crawl(raw, tmp_path, "--config", "learn.enabled=false", "--config", "crawl.recrawl_after=0")
     gone = [row for row in reader.follow() if row["action"] == "delete"]
     assert {row["url"]: row["same_as"] for row in gone} == {
         m["url"]: m["url"].removesuffix("/") for m in by_rule

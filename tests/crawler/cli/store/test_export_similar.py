@@ -117,7 +117,14 @@ def test_the_files_of_the_last_crawl(tmp_path: Path) -> None:
         return ok(bodies[path].encode(), "Content-Type: text/html")
 
     with from_thread(raw_server(site)) as raw:
-        connect = ("--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0", "--no-learn")
+        connect = (
+            "--connect-to",
+            f"::127.0.0.1:{raw.port}",
+            "--delay",
+            "0",
+            "--config",
+            "learn.enabled=false",
+        )
         done = run_command("crawl", SEED, *connect, "--warc", "kept", folder=tmp_path)
         assert done.returncode == 0, done.stderr
         rows = exported(tmp_path, "similar")

@@ -1,6 +1,7 @@
 """The live display: it fits any terminal, agrees with itself, and leaves messages alone."""
 
 import io
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.live import LiveDisplay
+from canonry.crawler.cli.terminal.live import End, Ending, LiveDisplay
 from canonry.crawler.observe.progress import Progress, Speed
 
 PROGRESS = Progress(
@@ -38,11 +39,11 @@ def shown(
     speed: Speed = SPEED,
     width: int = 80,
     height: int = 24,
-    max_pages: int = 0,
+    end: End | None = None,
 ) -> list[str]:
     """Return the lines of the display on a terminal of some size."""
     console = Console(file=io.StringIO(), width=width, height=height, soft_wrap=True)
-    console.print(LiveDisplay(progress, status, speed, max_pages), soft_wrap=False)
+    console.print(LiveDisplay(progress, status, speed, end), soft_wrap=False)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]
 
@@ -52,9 +53,9 @@ def test_it_shows_the_run_the_queue_the_time_left_and_the_store() -> None:
     assert lines[:5] == [
         "run 1,234 pages in 1:02:05, 12.3 a second, 0 B",
         "queue 5,000,000 URLs, at least 3 d 20 h left",
-        "now 4 requests in flight, 7 hosts, 3 retried, 449 probes",
+        "now 7 hosts, 4 requests in flight, 3 retried, 449 probes",
         "links 99,000 found, 90,000 of them known",
-        "store 1,234 fetched, 7 redirected, 12 failed, 1,045 held",
+        "store 1,234 fetched (234 errors), 7 redirected, 12 failed, 1,045 held",
     ]
     text = "\n".join(lines)
     for words in ("merged by", "errors", "234 status 404", "12 timeout", "1,040 out-of-scope"):
@@ -88,10 +89,44 @@ def test_the_time_left_is_told_when_it_is_known() -> None:
         return " ".join(line.split())
 
     assert queue(speed=Speed(1.0, 0.0, 0.0)) == "queue 5,000,000 URLs"
-    assert queue(max_pages=1384) == "queue 5,000,000 URLs, at least 0:00:10 left"
+    assert queue(end=End(0.5, 10.0)) == "queue 5,000,000 URLs", "the bar tells it"
     assert queue(progress=Progress(), status={}) == "queue 0 URLs"
     assert queue(progress=Progress(), speed=Speed(0.0, 0.0, 0.0)) == "queue 5,000,000 URLs"
     assert queue(progress=Progress(pages=5)) == "queue 0 URLs", "all is done"
+
+
+def test_what_is_nothing_is_not_told() -> None:
+    waiting = Progress(hosts=1, queued=4, pages=3)
+    text = "\n".join(shown({"urls": {**dict.fromkeys(STATUS["urls"], 0), "fetched": 3}}, waiting))
+    assert "in flight" not in text, "between two requests to a host there is none, mostly"
+    assert "failed" not in text
+    assert " ".join(text.split()).endswith("store 3 fetched")
+
+
+def test_the_end_is_told_where_it_can_be_estimated_and_does_not_jump() -> None:
+    ending, told = Ending(), []
+    assert ending.at(Progress(pages=50, queued=9_000), {}, Speed(20.0, 10.0, 10.0, 12.0)) is None
+    for second in range(20, 200):
+        done, rate = second * 10, (14.0, 6.0)[second // 5 % 2]  # what is measured swings
+        queued = 2_000 - done + (60 if second == 100 else 0)  # a page with many links
+        speed = Speed(float(second), rate, rate, 0.0)
+        end = ending.at(Progress(pages=done, queued=queued), {}, speed)
+        assert end is not None
+        told.append(end)
+    assert all(one.share <= other.share for one, other in pairwise(told)), "the bar goes forward"
+    jumps = [abs(one.seconds - other.seconds) for one, other in pairwise(told)]
+    assert max(jumps) < 12, "the measured time left swings by more than 100 seconds"
+    [line] = [line for line in shown(end=End(0.62, 250.0)) if "62%" in line]
+    assert "about 4 minutes left" in line
+    assert "less than a minute left" in "\n".join(shown(end=End(0.99, 2.0)))
+
+
+def test_a_limit_of_pages_is_an_end() -> None:
+    growing = Speed(60.0, 10.0, 10.0, 100.0)
+    status = {"urls": {"fetched": 600}}
+    end = Ending(1_000).at(Progress(pages=600, queued=90_000), status, growing)
+    assert end is not None
+    assert (end.share, round(end.seconds)) == (0.6, 40)
 
 
 def test_messages_are_printed_above_a_live_display(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert f"rule {SLASH.id} is reinstated: h.example: a path is the same" in said
     assert "2 queued URLs held as duplicates" in said
     assert said.endswith(
-        f"rule {SLASH.id}: It acts, as it was imported; one page that is another ends it"
+        f"rule {SLASH.id}: It acts, as it was taken over with no page for it; one page that is "
+        "another ends it"
     )
     done = CliRunner().invoke(main, ["rules", "reinstate", SLASH.id[:6], *given])
     assert done.exit_code == 1

@@ -98,7 +98,7 @@ def test_the_pause_holds_across_workers_that_are_killed_and_resumed_at_once(tmp_
     def killed_and_resumed(folder: Path, server: Stamping) -> None:
         words = ["crawl", *(f"http://h{n}.example/" for n in (0, 2, 3))]
         how = ["--connect-to", f"::127.0.0.1:{server.port}", "--delay", str(DELAY)]
-        process = start(folder, *words, *how, "--workers", "2")
+        process = start(folder, *words, *how, "--config", "crawl.workers=2")
         wait_for(lambda: len(server.arrivals()) > 6)
         for pid in (*children(process), process.pid):
             os.kill(pid, signal.SIGKILL)
