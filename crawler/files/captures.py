@@ -9,7 +9,7 @@ import msgspec
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import warc_records
-from canonry.crawler.files.record_formats import opened_parquet
+from canonry.crawler.files.parquet_rows import opened_parquet
 
 _LARGEST = 1 << 23  # bytes of a body that are read; of a larger one only the digest counts
 _INDEX = ("url", "fetch_status", "content_digest", "fetch_redirect")  # columns of an index

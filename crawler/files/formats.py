@@ -1,7 +1,6 @@
 """The table of input formats: how each is detected, and which function finds its URLs.
 
-A format is detected by a file's first bytes, never by its name. The functions are in `line_formats`
-and `record_formats`.
+A format is detected by a file's first bytes, never by its name.
 """
 
 import re
@@ -9,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from canonry.crawler.compression import Stream
-from canonry.crawler.files import line_formats, record_formats
+from canonry.crawler.documents import feeds
+from canonry.crawler.files import line_formats, warc_records
 from canonry.crawler.files.line_formats import LinePicks
-from canonry.crawler.files.line_streams import BOM
 from canonry.crawler.files.sniffing import (
     DELIMITERS,
     Sniffed,
@@ -42,15 +41,15 @@ class RecordFormat(NamedTuple):
     """A format that is read as a whole."""
 
     detect: Callable[[bytes], bool]
-    # See `record_formats`; None: a table, whose rows have columns.
+    # Yields the URL of each record, or None if it has none; None: a table, whose rows have columns.
     read: Callable[[Stream], Iterator[bytes | None]] | None = None
     takes_column: bool = False
     needs_column: bool = False
 
 
 def first_line(head: bytes) -> bytes:
-    """Return the first line of a file without its BOM and line end."""
-    return head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")
+    """Return the first line of a file without its line end."""
+    return head.partition(b"\n")[0].rstrip(b"\r")
 
 
 def _starts(pattern: bytes) -> Callable[[bytes], bool]:
@@ -65,7 +64,7 @@ _CDX = re.compile(rb"\S+ [0-9]{14} \S+ \S+ \S+ \S+ \S+")
 
 
 def _is_sitemap(head: bytes) -> bool:
-    is_markup = head.removeprefix(BOM).lstrip().startswith(b"<")
+    is_markup = head.lstrip().startswith(b"<")
     return is_markup and _SITEMAP.search(head) is not None
 
 
@@ -78,11 +77,31 @@ def _is_quoted(head: bytes) -> bool:
     return has_quoted_names(first_line(head).decode("utf-8", "replace"))
 
 
+def _read_sitemap(stream: Stream) -> Iterator[bytes | None]:
+    """Yield the ``loc`` of each page and sitemap (sitemaps.org); None if it has unknown entities.
+
+    Raises:
+        OSError: it cannot be read further.
+    """
+    reader = feeds.FeedReader()
+    try:
+        while part := stream.read1(1 << 20):
+            yield from map(_url, reader.feed(part))
+        reader.feed(b"", last=True)
+    except OSError:
+        yield from map(_url, reader.take())
+        raise
+
+
+def _url(listed: feeds.ListedURL) -> bytes | None:
+    return line_formats.as_bytes(listed.reference) if listed.is_whole else None
+
+
 # The first one that detects a file reads it.
 INPUT_FORMATS: dict[str, LineFormat | RecordFormat] = {
     "parquet": RecordFormat(lambda head: head.startswith(b"PAR1"), takes_column=True),
-    "warc": RecordFormat(lambda head: head.startswith(b"WARC/"), record_formats.read_warc),
-    "sitemap": RecordFormat(_is_sitemap, record_formats.read_sitemap),
+    "warc": RecordFormat(lambda head: head.startswith(b"WARC/"), warc_records.read_targets),
+    "sitemap": RecordFormat(_is_sitemap, _read_sitemap),
     "cdx": LineFormat(_is_cdx, line_formats.of_cdx),
     "cdxj": LineFormat(_starts(rb"!OpenWayback-CDXJ|\S+ [0-9]{1,17} \{"), line_formats.of_cdxj),
     "jsonl": LineFormat(_starts(rb'\s*\{\s*"'), line_formats.of_jsonl, takes_column=True),
@@ -133,11 +152,10 @@ class InputFormat(NamedTuple):
         Raises:
             OSError: the format cannot be read; the error says what to do.
         """
-        advice = None if self.name or self.delimiter else advice_for(head.removeprefix(BOM))
+        advice = None if self.name or self.delimiter else advice_for(head)
         if advice is not None:
             raise OSError(advice)
         name = self.name or ("csv" if self.delimiter is not None else self._detect(head))
-        head = head.removeprefix(BOM)
         if name == "log":
             return _found(name, self.base, ",")
         if name == "jsonl" and self.column is None:
@@ -215,7 +233,7 @@ def _found(name: str, column: str | None, delimiter: str) -> FoundFormat:
 
 # Formats in which a table is sniffed, each with its possible delimiters.
 _SNIFFED = {"lines": DELIMITERS, "csv": (",", ";", "|"), "tsv": ("\t",)}
-ANY = InputFormat()
+ANY, LINES = InputFormat(), InputFormat("lines")
 
 
 class ForeignFormat(NamedTuple):

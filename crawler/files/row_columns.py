@@ -8,8 +8,8 @@ import msgspec
 
 from canonry.crawler.compression import FAULTS
 from canonry.crawler.files.line_formats import CDX_LEGEND
-from canonry.crawler.files.record_formats import field_of
-from canonry.crawler.files.rows.csv_table import Rows
+from canonry.crawler.files.line_streams import Rows
+from canonry.crawler.files.parquet_rows import field_of
 
 Values = list[Any]  # one for each row: text, a number, a time, or None
 # The fields of a CDX line as CDX servers call them, by the letters of its legend.
@@ -79,7 +79,7 @@ def _of_cdx(rows: Rows, name: str, source: str) -> Values:
 
 def _of_jsonl(rows: Rows, name: str, source: str) -> Values:
     """Return the values of a key of JSON."""
-    return _of_records(rows.each(), name, source)
+    return _of_records(list(rows.each()), name, source)
 
 
 def _of_cdxj(rows: Rows, name: str, source: str) -> Values:
