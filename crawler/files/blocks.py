@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
@@ -17,8 +17,8 @@ from canonry.crawler.files.formats import (
     HEAD,
     FoundFormat,
     InputFormat,
-    LineFormat,
     first_line,
+    found_in,
 )
 from canonry.crawler.files.line_formats import LinePicks
 from canonry.crawler.files.line_streams import (
@@ -39,15 +39,17 @@ from canonry.crawler.files.line_streams import (
 )
 from canonry.crawler.files.parquet_rows import (
     as_stream,
-    detected_column,
     of_stream,
     opened_parquet,
     parquet_batches,
+    url_column,
 )
 from canonry.crawler.locations import is_stream, opened
+from canonry.crawler.settings import SettingsError
 
 _T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
+_MOST_LOOKED_AT = 1_000  # files whose format is reported
 _AWAITED = 4096  # bytes of a pipe in which its format is detected
 _LENGTH = 8  # bytes of the length before each block on disk
 _LF = ord("\n")
@@ -144,8 +146,37 @@ def format_of(source: str, input_format: InputFormat = ANY) -> FoundFormat:
     if found.name != "parquet" or found.column is not None:
         return found
     with opened(source) as file, opened_parquet(decompressed(file)) as table:
-        chosen = detected_column(table)
-    return found if chosen is None else found._replace(key=chosen)
+        column, _path, is_choice = url_column(table, None)
+    return found._replace(note=found_in("column", column)) if is_choice else found
+
+
+def recognized(all_files: Sequence[str], input_format: InputFormat) -> Iterator[str]:
+    """Yield sentences about files: which column has the URLs, if it was detected.
+
+    If the records of JSONL lack the wanted key, name the keys that they have.
+
+    Raises:
+        SettingsError: no file has the wanted column; names those of the first one.
+    """
+    files_by_sentence: dict[str, list[str]] = {}
+    files = [file for file in all_files if not is_stream(file)][:_MOST_LOOKED_AT]
+    if input_format.column is not None:
+        cuts = []
+        for file in files:
+            first = next(read([file], input_format=input_format), None)
+            if not (isinstance(first, Cut) and first.reason.startswith("no column")):
+                break
+            cuts.append(first)
+        if cuts and len(cuts) == len(files):
+            raise SettingsError(f"--column: {cuts[0].source}: {cuts[0].reason}")
+    for file in files:
+        with suppress(*FAULTS):
+            sentence = format_of(file, input_format).note
+            if sentence is not None:
+                files_by_sentence.setdefault(sentence, []).append(file)
+    for sentence, files in files_by_sentence.items():
+        more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        yield f"{files[0]}{more}: {sentence}"
 
 
 def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
@@ -169,12 +200,10 @@ def _of_file(
     head = stream.head(enough)
     found = input_format.find(head, source)
     reads, keep_rows = found.reads, input_format.keep_rows
-    if isinstance(reads, LineFormat):
-        lines = line_blocks(stream, arrives)
-        picks = reads.pick(first_line(head), found.column)
-        yield from lines if reads.is_plain else picked(lines, picks, found.name * keep_rows)
+    if reads.pick is not None:
+        yield from picked(line_blocks(stream, arrives), found, head, keep_rows=keep_rows)
     elif found.name == "csv":
-        parts = pieces(stream, arrives)
+        parts = map(b"".join, pieces(stream, arrives))
         yield from csv_batches(parts, found.column, found.delimiter, keep_rows=keep_rows)
     elif found.name == "parquet":
         yield from parquet_batches(stream, found.column, keep_rows=keep_rows)
@@ -187,23 +216,38 @@ def _of_file(
         yield from _of_records(reads.read(stream))
 
 
-def picked(lines: Iterator[URLBatch], picks: LinePicks, kept: str) -> Iterator[URLBatch]:
+def picked(
+    lines: Iterator[URLBatch],
+    found: FoundFormat,
+    head: bytes,
+    *,
+    keep_rows: bool = False,
+    is_beginning: bool = True,
+) -> Iterator[URLBatch]:
     """Yield the URL of each line, without a first line of column names.
 
-    With the name of a format, the lines are kept as rows. Then a file of names alone is a blank
-    line.
+    Args:
+        lines: of a file, or of a part of it.
+        found: its format.
+        head: its first bytes.
+        keep_rows: keep the lines as rows. Then a file of names alone is a blank line.
+        is_beginning: its first line is the first of these.
     """
-    header, names = b"", int(picks.has_names)
-    if picks.has_names:
+    if found.name == "lines" or found.reads.pick is None:
+        yield from lines
+        return
+    picks = found.reads.pick(first_line(head), found.column)
+    header, names = b"", int(picks.has_names and is_beginning)
+    if names:
         first = next(lines, URLBatch(b""))
         header, has_more, rest = first.data.partition(b"\n")
         lines = chain([URLBatch(rest)] if has_more else [], lines)
     for data, cut, _rows, _names in lines:
-        rows = Rows(kept, header, data) if kept else None
+        rows = Rows(found.name, header, data) if keep_rows else None
         yield _picked(data, cut, picks)._replace(rows=rows, names=names)
         names = 0
-    if names and header and kept:
-        yield URLBatch(b"", rows=Rows(kept, header, b""), names=names)
+    if names and header and keep_rows:
+        yield URLBatch(b"", rows=Rows(found.name, header, b""), names=names)
 
 
 def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> URLBatch:
@@ -231,24 +275,20 @@ def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> URLBatch:
 def _of_records(records: Iterator[bytes | None]) -> Iterator[URLBatch]:
     """Yield the URLs of records; those before a fault are yielded before it is raised."""
     values: list[bytes | None] = []
-    size, fault = 0, None
-    while fault is None:
-        try:
-            value = next(records)
-        except StopIteration:
-            break
-        except FAULTS as error:
-            fault = error
-            break
-        values.append(value)
-        size += len(value or b"")
-        if size >= BLOCK or len(values) >= _MOST_RECORDS:
+    size = 0
+    try:
+        for value in records:
+            values.append(value)
+            size += len(value or b"")
+            if size >= BLOCK or len(values) >= _MOST_RECORDS:
+                yield of_values(values)
+                values, size = [], 0
+    except FAULTS:
+        if values:
             yield of_values(values)
-            values, size = [], 0
+        raise
     if values:
         yield of_values(values)
-    if fault is not None:
-        raise fault
 
 
 def _enough(stream: Stream, input_format: InputFormat) -> int:

@@ -108,28 +108,25 @@ def line_blocks(stream: Stream, arrives: Arrived | None = None) -> Iterator[URLB
             None: yield lines when a block is full.
     """
     rest = b""
-    fault: BaseException | None = None
-    while fault is None:
-        parts, fault = _some(stream, arrives)
-        if not parts:
-            break
-        whole, tail = _cut_after_lines(rest, parts)
+    for parts in pieces(stream, arrives):
+        whole, rest = _cut_after_lines(rest, parts)
         if whole is None:
-            rest = tail[:LONGEST]  # enough to know that it is too long
-            continue
-        start = whole.find(b"\n")
-        cut = len(whole) >= LONGEST and (start < 0 or start >= LONGEST)
-        if cut:
-            whole = whole[:SAMPLE] + (whole[start:] if start >= 0 else b"")
-        yield URLBatch(_without_returns(whole), _TOO_LONG if cut else _NONE)
-        rest = tail
-    if fault is not None:
-        raise fault
+            rest = rest[:LONGEST]  # enough to know that it is too long
+        else:
+            yield _lines_in(whole)
     if rest:
-        cut = len(rest) >= LONGEST
-        yield URLBatch(
-            _without_returns(rest[:SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE
-        )
+        yield _lines_in(rest)
+
+
+def _lines_in(data: bytes) -> URLBatch:
+    r"""Return lines without a ``\r`` at their ends, the first one shortened if it is too long."""
+    start = data.find(b"\n")
+    cut = len(data) >= LONGEST and (start < 0 or start >= LONGEST)
+    if cut:
+        data = data[:SAMPLE] + (data[start:] if start >= 0 else b"")
+    while b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    return URLBatch(data.rstrip(b"\r"), _TOO_LONG if cut else _NONE)
 
 
 def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, bytes]:
@@ -147,39 +144,26 @@ def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, byt
     return None, b"".join([rest, *parts])
 
 
-def _some(stream: Stream, arrives: Arrived | None) -> tuple[list[bytes], BaseException | None]:
-    """Read parts until a block is full, nothing more arrives, the stream ends, or a fault."""
+def pieces(stream: Stream, arrives: Arrived | None) -> Iterator[list[bytes]]:
+    """Yield parts of a stream, as many as fill a block or have arrived.
+
+    Those before a fault are yielded before it is raised.
+    """
     parts: list[bytes] = []
     size = 0
-    while size < BLOCK and (not parts or arrives is None or arrives()):
-        try:
-            part = stream.read1(BLOCK)
-        except FAULTS as error:
-            return parts, error
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-    return parts, None
-
-
-def _without_returns(data: bytes) -> bytes:
-    r"""Return lines without a ``\r`` at their ends."""
-    if b"\r" not in data:
-        return data
-    return b"\n".join([line.rstrip(b"\r") for line in data.split(b"\n")])
-
-
-def pieces(stream: Stream, arrives: Arrived | None) -> Iterator[bytes]:
-    """Yield the content of a stream; bytes before a fault are yielded before it is raised."""
-    fault: BaseException | None = None
-    while fault is None:
-        parts, fault = _some(stream, arrives)
-        if not parts:
-            break
-        yield b"".join(parts)
-    if fault is not None:
-        raise fault
+    try:
+        while part := stream.read1(BLOCK):
+            parts.append(part)
+            size += len(part)
+            if size >= BLOCK or not (arrives is None or arrives()):
+                yield parts
+                parts, size = [], 0
+    except FAULTS:
+        if parts:
+            yield parts
+        raise
+    if parts:
+        yield parts
 
 
 def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
@@ -195,10 +179,11 @@ def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
     """
     encoding = _encoding(stream.head(looked_at)[:_LOOKED_AT])
     if encoding is not None:
-        stream = Stream(_Decoded(stream, encoding))
+        decode = codecs.getincrementaldecoder(encoding)("replace").decode
+        stream = Stream(_Changed(stream, lambda part, is_end: decode(part, is_end).encode()))
     head = stream.head(looked_at)[:_LOOKED_AT]
     if b"\r" in head[:-1] and b"\n" not in head and b"\0" not in head and head[:4] != b"PAR1":
-        stream = Stream(_LineFeeds(stream))
+        stream = Stream(_Changed(stream, lambda part, _is_end: part.replace(b"\r", b"\n")))
     preamble = _PREAMBLE.match(stream.head(looked_at)[:_LOOKED_AT])
     if preamble is not None and preamble.end():
         stream.read1(preamble.end())
@@ -219,30 +204,19 @@ def _encoding(head: bytes) -> str | None:
     return None
 
 
-class _Decoded:
-    """The content of a stream, in UTF-8."""
+class _Changed:
+    """The content of a stream, changed piece by piece."""
 
-    def __init__(self, source: Stream, encoding: str) -> None:
+    def __init__(self, source: Stream, change: Callable[[bytes, bool], bytes]) -> None:
         self._source = source
-        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._change = change  # a piece, and whether it is the end
 
     def read1(self, size: int) -> bytes:
         """Return some bytes; b"" at the end."""
         while part := self._source.read1(size):
-            if text := self._decoder.decode(part):
-                return text.encode()
-        return self._decoder.decode(b"", final=True).encode()
-
-
-class _LineFeeds:
-    """The content of a stream, with line feeds instead of carriage returns."""
-
-    def __init__(self, source: Any) -> None:  # noqa: ANN401 - they have read1 in common, and no type
-        self._source = source
-
-    def read1(self, size: int) -> bytes:
-        """Return some bytes; b"" at the end."""
-        return bytes(self._source.read1(size)).replace(b"\r", b"\n")
+            if changed := self._change(part, False):  # noqa: FBT003 - as codecs have it
+                return changed
+        return self._change(b"", True)  # noqa: FBT003 - as above
 
 
 def ahead(items: Iterator[_T], most: int = 2) -> Iterator[_T]:

@@ -3,7 +3,7 @@
 import io
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -13,11 +13,10 @@ import numpy.typing as npt
 from canonry.crawler.compression import Stream
 from canonry.crawler.files.line_formats import place_of
 from canonry.crawler.files.line_streams import LONGEST, ParquetBatch, Rows, URLBatch, of_values
-from canonry.crawler.files.sniffing import Column, column_of_urls, named_like_a_url
+from canonry.crawler.files.sniffing import ROWS, Column, column_of_urls, named_like_a_url
 from canonry.extras import require
 
 _BUFFER = 1 << 20  # bytes
-_ROWS = 20  # by which the column of URLs is found
 _WAITING = 1 << 26  # bytes of rows that wait for their row group to be full
 _CODECS = {"SNAPPY", "GZIP", "BROTLI", "ZSTD", "LZ4"}  # which can be written
 
@@ -68,7 +67,7 @@ def parquet_batches(
     with opened_parquet(stream) as table:
         import pyarrow as pa  # noqa: PLC0415 - optional
 
-        name, path = url_column(table, column)
+        name, path, _is_choice = url_column(table, column)
         header = table.schema_arrow.serialize().to_pybytes()
         codec, group = _layout(table.metadata)
         is_empty = keep_rows
@@ -84,38 +83,27 @@ def parquet_batches(
             yield URLBatch(b"", rows=rows)
 
 
-def url_column(table: Any, column: str | None) -> tuple[str, Sequence[str]]:  # noqa: ANN401 - pyarrow ships no types
-    """Return the name of a Parquet file's column of URLs, and the names that lead to it.
+def url_column(table: Any, column: str | None) -> tuple[str, Sequence[str], bool]:  # noqa: ANN401 - pyarrow ships no types
+    """Return a Parquet file's column of URLs, the names that lead to it, and if it was a choice.
+
+    It was none if the column was named, is called "url", or is the only one of text.
 
     Raises:
         OSError: naming the columns of text.
     """
     paths = {".".join(path): path for path in _texts(table.schema_arrow)}
-    wanted = column or _found_column(table, paths) or "url"
-    place_of(wanted, list(paths))
-    return wanted, paths[wanted]
-
-
-def detected_column(table: Any) -> str | None:  # noqa: ANN401 - pyarrow ships no types
-    """Return a Parquet file's column of URLs if it has others of text, and another name than "url".
-
-    Raises:
-        OSError: as `url_column`.
-    """
-    name, _path = url_column(table, None)
-    is_only = sum(1 for _path in _texts(table.schema_arrow)) == 1
-    return None if is_only or name == "url" else name
-
-
-def _found_column(table: Any, paths: Mapping[str, Sequence[str]]) -> str | None:  # noqa: ANN401 - as above
-    """Return which column has the URLs, by the first rows."""
     names = list(paths)
-    first = next(table.iter_batches(_ROWS, columns=names), None) if names else None
-    values = [[] if first is None else field_of(first, one).to_pylist() for one in paths.values()]
-    place = column_of_urls([Column(*one) for one in zip(names, values, strict=True)])
-    if place is not None:
-        return names[place]
-    return names[0] if len(names) == 1 else named_like_a_url(names)
+    name = column
+    if name is None:
+        first = next(table.iter_batches(ROWS, columns=names), None) if names else None
+        rows = [[] if first is None else field_of(first, one).to_pylist() for one in paths.values()]
+        place = column_of_urls([Column(*one) for one in zip(names, rows, strict=True)])
+        if place is None:
+            name = names[0] if len(names) == 1 else named_like_a_url(names) or "url"
+        else:
+            name = names[place]
+    place_of(name, names)
+    return name, paths[name], column is None and len(names) > 1 and name != "url"
 
 
 def field_of(batch: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - as above

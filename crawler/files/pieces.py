@@ -6,7 +6,7 @@ from typing import IO, NamedTuple
 from canonry.crawler.compression import FAULTS, Stream, decompressed
 from canonry.crawler.files import blocks
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.formats import HEAD, InputFormat, LineFormat, first_line
+from canonry.crawler.files.formats import HEAD, InputFormat
 from canonry.crawler.files.line_streams import BOM, Cut, URLBatch, in_utf8, line_blocks
 from canonry.crawler.files.parquet_rows import opened_parquet, parquet_batches
 from canonry.crawler.locations import is_stream, opened, version_of
@@ -43,7 +43,7 @@ def pieces_of(source: str, input_format: InputFormat, size: int = PIECE) -> list
             if found.name == "parquet" and is_plain:
                 with opened_parquet(Stream(file)) as table:
                     return _row_groups(source, table.metadata, size)
-            if not (isinstance(found.reads, LineFormat) and is_plain):
+            if not (found.reads.pick is not None and is_plain):
                 return whole
             end = file.seek(0, 2)
             return [Piece(source, n, min(n + size, end)) for n in range(0, end, size)]
@@ -85,13 +85,10 @@ def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[
     """Return the URLs of a piece of an open file."""
     head, _is_plain = _head_of(file)
     found = input_format.find(head, piece.source)
-    if not isinstance(found.reads, LineFormat):
+    if found.name == "parquet":
         return parquet_batches(Stream(file), found.column, range(piece.start, piece.stop or 0))
-    picks = found.reads.pick(first_line(head), found.column)
-    if piece.start:
-        picks = picks._replace(has_names=False)
     lines = line_blocks(Stream(_Range(file, piece)))
-    return lines if found.reads.is_plain else blocks.picked(lines, picks, "")
+    return blocks.picked(lines, found, head, is_beginning=not piece.start)
 
 
 class _Range:

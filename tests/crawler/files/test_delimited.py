@@ -181,6 +181,36 @@ def test_a_whole_row_is_kept_where_a_quote_is_never_closed() -> None:
         assert said.startswith("line 3: the quote is never closed")
 
 
+@pytest.mark.parametrize(
+    ("data", "urls"),
+    [
+        (b"a,b\nc,d\ne", [b"b", b"d"]),
+        (b'a,"b"\nc,"d"\n', [b"b", b"d"]),
+        (b'"x, y",b\n"say ""no""",d\n', [b"b", b"d"]),
+        (b'"x\ny",b\n1,d\n"z\n', [b"b", b"d"]),
+        (b'"",\n"""",d\n', [b"", b"d"]),
+        (b"\na,b\n\nc,d\n\n", [b"b", b"d"]),
+        (b'a,b\nc\n"x"\n', [b"b", None, None]),
+        (b'a,b\r\n\r\nc,"d"\r\ne,f,g\r\n', [b"b", b"d", b"f"]),
+        (b'1,"b""c"\n', [b'b"c']),
+        (b'1,"b\nc"\n', [b"b\nc"]),
+        (b'1,"b\r\nc"\n', [b"b\r\nc"]),
+        (b"a\0,b\n", [b"b"]),
+        (b'a "x",b\n', None),
+        (b'"a"x,b\n', None),
+        (b'"a,b\n', None),
+        (b"a\rc,b\n", None),
+        (b"", None),
+    ],
+)
+def test_rows_are_found_without_the_library_unless_something_is_odd(
+    data: bytes, urls: list[bytes | None] | None
+) -> None:
+    """The library takes three times as long, so nobody would tell by what is read."""
+    found = delimited._by_bytes(data, ",", 1)  # noqa: SLF001 - as above
+    assert (found and found.urls) == urls
+
+
 _ODD = st.lists(
     st.sampled_from(["a", ",", '"', '""', "\n", "\r\n", "\r", " ", '",', ',"']), max_size=30
 ).map("".join)
