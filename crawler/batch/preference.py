@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from canonry.crawler.batch.partition import Numbers
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.rows.row_columns import columns_of
+from canonry.crawler.files.row_columns import columns_of
 from canonry.crawler.settings import SettingsError
 
 _TEXT = 32  # bytes of a text that are compared

@@ -12,7 +12,7 @@ from canonry.crawler.batch import key_set
 from canonry.crawler.batch.summary import Answer
 from canonry.crawler.compression import write_all
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.rows.parquet_table import ParquetRowWriter
+from canonry.crawler.files.parquet_rows import ParquetRowWriter
 from canonry.crawler.files.tables import Table, format_of, table
 from canonry.crawler.settings import SettingsError
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
@@ -11,14 +11,14 @@ import msgspec
 import numpy as np
 
 from canonry.crawler.compression import FAULTS, Stream, decompressed, write_all
-from canonry.crawler.files.csv_records import OpenQuoteError
+from canonry.crawler.files.delimited import OpenQuoteError, csv_batches
 from canonry.crawler.files.formats import (
     ANY,
     HEAD,
     FoundFormat,
     InputFormat,
-    LineFormat,
     first_line,
+    found_in,
 )
 from canonry.crawler.files.line_formats import LinePicks
 from canonry.crawler.files.line_streams import (
@@ -28,27 +28,28 @@ from canonry.crawler.files.line_streams import (
     Arrived,
     Cut,
     Line,
-    WholeLines,
+    Rows,
+    URLBatch,
     ahead,
     arrivals,
     in_utf8,
     line_blocks,
-    never,
+    of_values,
     pieces,
 )
-from canonry.crawler.files.record_formats import detected_column, opened_parquet
-from canonry.crawler.files.rows.csv_table import RowBlock, Rows, csv_rows
-from canonry.crawler.files.rows.parquet_table import (
+from canonry.crawler.files.parquet_rows import (
     as_stream,
     of_stream,
-    parquet_rows,
-    parquet_urls,
+    opened_parquet,
+    parquet_batches,
+    url_column,
 )
-from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.locations import is_stream, opened
+from canonry.crawler.settings import SettingsError
 
 _T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
+_MOST_LOOKED_AT = 1_000  # files whose format is reported
 _AWAITED = 4096  # bytes of a pipe in which its format is detected
 _LENGTH = 8  # bytes of the length before each block on disk
 _LF = ord("\n")
@@ -89,28 +90,44 @@ def read(
         open_: opens a source.
     """
     for source in sources:
-        number = 1
-        try:
-            with open_(source) as file:
-                position = 0
-                arrives = arrivals(file) if is_stream(source) else None
-                for some in ahead(_of_file(file, source, input_format, arrives)):
-                    number += some.names
-                    block = block_of(source, number, some.data, some.refused, some.rows)
-                    yield block
-                    number += block.size
-                    if not is_stream(source):
-                        position, before = max(file.tell(), position), position
-                        advance(position - before)
-        except FAULTS as error:
-            yield cut_off(source, number - 1, error)
+
+        def batches(file: IO[bytes], source: str = source) -> Iterator[URLBatch]:
+            arrives = arrivals(file) if is_stream(source) else None
+            return ahead(_of_file(file, source, input_format, arrives))
+
+        yield from numbered(source, batches, advance, open_)
 
 
-def block_of(
-    source: str, first: int, data: bytes, refused: Mapping[int, str], rows: Rows | None = None
-) -> Block:
-    """Return a block of lines."""
-    return Block(source, first, data, _size(data), refused, rows)
+def numbered(
+    source: str,
+    batches: Callable[[IO[bytes]], Iterator[URLBatch]],
+    advance: Callable[[int], None] = lambda _count: None,
+    open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
+) -> Iterator[Block | Cut]:
+    """Yield the URLs of a source as blocks with line numbers, and a `Cut` where it breaks off.
+
+    Args:
+        source: its name.
+        batches: reads the open source.
+        advance: as for `read`.
+        open_: as for `read`.
+    """
+    number, position = 1, 0
+    try:
+        with open_(source) as file:
+            for data, refused, rows, names in batches(file):
+                number += names
+                block = Block(source, number, data, _size(data), refused, rows)
+                yield block
+                number += block.size
+                if not is_stream(source):
+                    position, before = max(file.tell(), position), position
+                    advance(position - before)
+    except FAULTS as error:
+        said = getattr(error, "strerror", None) or str(error)
+        reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
+        is_whole = isinstance(error, OpenQuoteError)
+        yield Cut(source, number - 1, reason or type(error).__name__, is_whole)
 
 
 def _size(data: bytes) -> int:
@@ -129,38 +146,37 @@ def format_of(source: str, input_format: InputFormat = ANY) -> FoundFormat:
     if found.name != "parquet" or found.column is not None:
         return found
     with opened(source) as file, opened_parquet(decompressed(file)) as table:
-        chosen = detected_column(table)
-    return found if chosen is None else found._replace(key=chosen)
+        column, _path, is_choice = url_column(table, None)
+    return found._replace(note=found_in("column", column)) if is_choice else found
 
 
-def read_lines(sources: Sequence[str]) -> Iterator[Line | Cut]:
-    """Yield the lines of all sources, in order, each as soon as it arrives.
+def recognized(all_files: Sequence[str], input_format: InputFormat) -> Iterator[str]:
+    """Yield sentences about files: which column has the URLs, if it was detected.
 
-    A source that breaks off yields a `Cut` after its last whole line, and the next one follows. Of
-    a line that is longer than `LONGEST` only the beginning is kept.
+    If the records of JSONL lack the wanted key, name the keys that they have.
 
-    Args:
-        sources: names of existing files, plain or compressed; ``-`` is standard input.
+    Raises:
+        SettingsError: no file has the wanted column; names those of the first one.
     """
-    for source in sources:
-        number = 1
-        try:
-            with opened(source) as file:
-                stream = in_utf8(decompressed(file), looked_at=1)
-                for data, refused in line_blocks(stream, never):
-                    block = block_of(source, number, data, refused)
-                    yield from lines_of([block])
-                    number += block.size
-        except FAULTS as error:
-            yield cut_off(source, number - 1, error)
-
-
-def cut_off(source: str, number: int, error: BaseException) -> Cut:
-    """Return where a source breaks off, or what is wrong in it, with a short printable reason."""
-    said = getattr(error, "strerror", None) or str(error)
-    reason = "".join(c if c.isprintable() else " " for c in said[:SAMPLE]).strip()
-    is_whole = isinstance(error, OpenQuoteError)
-    return Cut(source, number, reason or type(error).__name__, is_whole)
+    files_by_sentence: dict[str, list[str]] = {}
+    files = [file for file in all_files if not is_stream(file)][:_MOST_LOOKED_AT]
+    if input_format.column is not None:
+        cuts = []
+        for file in files:
+            first = next(read([file], input_format=input_format), None)
+            if not (isinstance(first, Cut) and first.reason.startswith("no column")):
+                break
+            cuts.append(first)
+        if cuts and len(cuts) == len(files):
+            raise SettingsError(f"--column: {cuts[0].source}: {cuts[0].reason}")
+    for file in files:
+        with suppress(*FAULTS):
+            sentence = format_of(file, input_format).note
+            if sentence is not None:
+                files_by_sentence.setdefault(sentence, []).append(file)
+    for sentence, files in files_by_sentence.items():
+        more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+        yield f"{files[0]}{more}: {sentence}"
 
 
 def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
@@ -173,112 +189,68 @@ def lines_of(blocks: Iterable[Block | Cut]) -> Iterator[Line | Cut]:
             yield Line(block.source, block.first + place, line, block.refused.get(place))
 
 
-_NONE: Mapping[int, str] = {}
-
-
-class Some(NamedTuple):
-    """Lines with URLs, and what is known of them."""
-
-    data: bytes
-    refused: Mapping[int, str] = _NONE  # reasons, by place
-    rows: Rows | None = None  # the rows that the lines come from
-    names: int = 0  # lines with the names of columns before these lines
-
-
 def _of_file(
     file: IO[bytes], source: str, input_format: InputFormat, arrives: Arrived | None = None
-) -> Iterator[Some]:
+) -> Iterator[URLBatch]:
     """Yield the URLs of a file of any format."""
     stream = decompressed(file)
     arrives = arrives if stream.source is file else None  # not for compressed streams
-    enough = HEAD if arrives is None else _enough(stream)
+    enough = HEAD if arrives is None else _enough(stream, input_format)
     stream = in_utf8(stream, enough)
     head = stream.head(enough)
-    file_format = input_format.find(head, source)
-    reads = file_format.reads
-    if not isinstance(reads, LineFormat):
-        if input_format.keep_rows:
-            yield from _of_rows(_row_blocks(file_format, stream, arrives))
-        elif reads.read is not None:
-            yield from of_records(reads.read(stream))
-        elif file_format.name == "csv":
-            yield from _without_rows(_of_rows(_row_blocks(file_format, stream, arrives)))
-        else:
-            yield from map(of_values, parquet_urls(stream, file_format.column))
-        return
-    picks = reads.pick(first_line(head), file_format.column)
-    blocks = line_blocks(stream, arrives)
-    if reads.is_plain:
-        yield from (Some(data, refused) for data, refused in blocks)
-        return
-    kept = file_format.name if input_format.keep_rows else None
-    yield from picked(blocks, picks, kept)
+    found = input_format.find(head, source)
+    reads, keep_rows = found.reads, input_format.keep_rows
+    if reads.pick is not None:
+        yield from picked(line_blocks(stream, arrives), found, head, keep_rows=keep_rows)
+    elif found.name == "csv":
+        parts = map(b"".join, pieces(stream, arrives))
+        yield from csv_batches(parts, found.column, found.delimiter, keep_rows=keep_rows)
+    elif found.name == "parquet":
+        yield from parquet_batches(stream, found.column, keep_rows=keep_rows)
+    elif keep_rows:
+        raise OSError(
+            f"{found.name} has no rows for --keep-rows or --prefer; csv, tsv, jsonl and parquet "
+            "have"
+        )
+    elif reads.read is not None:
+        yield from _of_records(reads.read(stream))
 
 
-def _row_blocks(
-    file_format: FoundFormat, stream: Stream, arrives: Arrived | None
-) -> Iterator[RowBlock]:
-    """Yield the rows of a file that is read as a whole."""
-    if file_format.name == "csv":
-        return csv_rows(pieces(stream, arrives), file_format.column, file_format.delimiter)
-    if file_format.name == "parquet":
-        return parquet_rows(stream, file_format.column)
-    raise OSError(
-        f"{file_format.name} has no rows for --keep-rows or --prefer; csv, tsv, jsonl and parquet "
-        "have"
-    )
-
-
-def _of_rows(blocks: Iterable[RowBlock]) -> Iterator[Some]:
-    """Yield the URLs of rows, together with the rows."""
-    names: int | None = None
-    for values, rows in blocks:
-        names = int(rows.format == "csv" and rows.header != b"") if names is None else 0
-        yield of_values(values)._replace(rows=rows, names=names)
-
-
-def of_values(values: list[bytes | None] | bytes) -> Some:
-    """Return the URLs of a column: a line for each."""
-    if isinstance(values, bytes):
-        return Some(values)
-    lines, refused = _as_lines(values)
-    return Some(b"\n".join(lines), refused)
-
-
-def _without_rows(blocks: Iterable[Some]) -> Iterator[Some]:
-    """Yield the URLs of rows without the rows; skip a header without rows."""
-    for some in blocks:
-        if some.rows is None or some.rows.data:
-            yield some._replace(rows=None)
-
-
-def picked(blocks: Iterable[WholeLines], picks: LinePicks, kept: str | None) -> Iterator[Some]:
+def picked(
+    lines: Iterator[URLBatch],
+    found: FoundFormat,
+    head: bytes,
+    *,
+    keep_rows: bool = False,
+    is_beginning: bool = True,
+) -> Iterator[URLBatch]:
     """Yield the URL of each line, without a first line of column names.
 
-    With the name of a format, the lines are kept as rows. Then a file of names alone is a blank
-    line.
+    Args:
+        lines: of a file, or of a part of it.
+        found: its format.
+        head: its first bytes.
+        keep_rows: keep the lines as rows. Then a file of names alone is a blank line.
+        is_beginning: its first line is the first of these.
     """
-    header = b""
-    if picks.has_names:
-        header, blocks = _after_names(iter(blocks))
-    names = int(picks.has_names)
-    for data, cut in blocks:
-        rows = Rows(kept, header, data) if kept is not None else None
-        some = _picked(data, cut, picks)
-        yield some._replace(rows=rows, names=names)
+    if found.name == "lines" or found.reads.pick is None:
+        yield from lines
+        return
+    picks = found.reads.pick(first_line(head), found.column)
+    header, names = b"", int(picks.has_names and is_beginning)
+    if names:
+        first = next(lines, URLBatch(b""))
+        header, has_more, rest = first.data.partition(b"\n")
+        lines = chain([URLBatch(rest)] if has_more else [], lines)
+    for data, cut, _rows, _names in lines:
+        rows = Rows(found.name, header, data) if keep_rows else None
+        yield _picked(data, cut, picks)._replace(rows=rows, names=names)
         names = 0
-    if names and header and kept is not None:
-        yield Some(b"", _NONE, Rows(kept, header, b""), names)
+    if names and header and keep_rows:
+        yield URLBatch(b"", rows=Rows(found.name, header, b""), names=names)
 
 
-def _after_names(blocks: Iterator[WholeLines]) -> tuple[bytes, Iterable[WholeLines]]:
-    """Return the first line, and the lines after it."""
-    first = next(blocks, WholeLines(b""))
-    names, has_more, rest = first.data.partition(b"\n")
-    return names, chain([WholeLines(rest)] if has_more else [], blocks)
-
-
-def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> Some:
+def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> URLBatch:
     """Return the URLs of lines.
 
     Args:
@@ -287,69 +259,45 @@ def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> Some:
         picks: how to find the URL of a line.
     """
     if picks.all is not None and not cut:
-        picked = picks.all(data, _size(data))
-        if picked is not None and len(picked) < LONGEST:
-            return Some(picked)
+        found = picks.all(data, _size(data))
+        if found is not None and len(found) < LONGEST:
+            return URLBatch(found)
     lines = data.split(b"\n")
-    values = [b"" if n in cut else picks.one(line) for n, line in enumerate(lines)]
-    urls, refused = _as_lines(values)
-    for place in refused:  # the sample shows the whole line
+    batch = of_values([b"" if n in cut else picks.one(line) for n, line in enumerate(lines)])
+    if not batch.refused:
+        return batch._replace(refused=cut)
+    urls = batch.data.split(b"\n")
+    for place in batch.refused:  # the sample shows the whole line
         urls[place] = lines[place][:SAMPLE]
-    return Some(b"\n".join(urls), {**refused, **cut})
+    return URLBatch(b"\n".join(urls), {**batch.refused, **cut})
 
 
-def of_records(records: Iterator[bytes | None]) -> Iterator[Some]:
+def _of_records(records: Iterator[bytes | None]) -> Iterator[URLBatch]:
     """Yield the URLs of records; those before a fault are yielded before it is raised."""
     values: list[bytes | None] = []
-    size, fault = 0, None
-    while fault is None:
-        try:
-            value = next(records)
-        except StopIteration:
-            break
-        except FAULTS as error:
-            fault = error
-            break
-        values.append(value)
-        size += len(value or b"")
-        if size >= BLOCK or len(values) >= _MOST_RECORDS:
+    size = 0
+    try:
+        for value in records:
+            values.append(value)
+            size += len(value or b"")
+            if size >= BLOCK or len(values) >= _MOST_RECORDS:
+                yield of_values(values)
+                values, size = [], 0
+    except FAULTS:
+        if values:
             yield of_values(values)
-            values, size = [], 0
+        raise
     if values:
         yield of_values(values)
-    if fault is not None:
-        raise fault
 
 
-def _as_lines(values: Iterable[bytes | None]) -> tuple[list[bytes], dict[int, str]]:
-    """Return values as lines, and the reasons of those that are not URLs.
-
-    Line feeds in them are removed, as browsers do (URL Standard, section 4.4).
-    """
-    all_values = list(values)
-    if None not in all_values:
-        whole = b"\n".join(all_values)  # type: ignore[arg-type]  # no None
-        if len(whole) < LONGEST and whole.count(b"\n") == len(all_values) - 1:
-            return all_values, {}  # type: ignore[return-value]  # as above
-    lines: list[bytes] = []
-    refused: dict[int, str] = {}
-    for place, value in enumerate(all_values):
-        if value is None:
-            refused[place] = HoldReason.RECORD.label
-            lines.append(b"")
-        elif len(value) > LONGEST:
-            refused[place] = HoldReason.TOO_LONG.label
-            lines.append(value[:SAMPLE].replace(b"\n", b""))
-        else:
-            lines.append(value.replace(b"\n", b"") if b"\n" in value else value)
-    return lines, refused
-
-
-def _enough(stream: Stream) -> int:
+def _enough(stream: Stream, input_format: InputFormat) -> int:
     """Return how many bytes of a pipe to wait for before its format is detected.
 
     If the first line is a URL without a delimiter, the pipe is a list of lines, whatever follows.
     """
+    if input_format.name == "lines":
+        return 1
     size = 1
     while size <= _AWAITED and b"\n" not in (head := stream.head(size)) and len(head) >= size:
         size = len(head) + 1

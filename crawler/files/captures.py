@@ -9,7 +9,7 @@ import msgspec
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files import warc_records
-from canonry.crawler.files.record_formats import opened_parquet
+from canonry.crawler.files.parquet_rows import opened_parquet
 
 _LARGEST = 1 << 23  # bytes of a body that are read; of a larger one only the digest counts
 _INDEX = ("url", "fetch_status", "content_digest", "fetch_redirect")  # columns of an index
@@ -116,14 +116,14 @@ def _of_record(number: int, record: Any) -> Capture:  # noqa: ANN401 - as above
     digest = record.rec_headers.get_header("WARC-Payload-Digest") or ""
     date = record.rec_headers.get_header("WARC-Date") or ""
     status = record.http_headers.get_statuscode()
-    if record.rec_type == "revisit":
-        status = "200" if status == "304" else status
-        return Capture(number, url, status, redirect, digest, date=date)
-    body = _body_of(record)
-    if body is None:
-        return Capture(number, url, status, redirect, digest, date=date)
-    headers = {name.title(): value for name, value in record.http_headers.headers}
-    return Capture(number, url, status, redirect, digest, headers, body, date)
+    body = None
+    if record.rec_type != "revisit":
+        body = _body_of(record)
+    elif status == "304":
+        status = "200"
+    names = record.http_headers.headers
+    headers = None if body is None else {name.title(): value for name, value in names}
+    return Capture(number, url, status, redirect, digest, headers, body or b"", date)
 
 
 def _body_of(record: Any) -> bytes | None:  # noqa: ANN401 - as above

@@ -21,6 +21,21 @@ PickAll = Callable[
 
 CDX_LEGEND = re.compile(rb"(?P<mark>[ \t])CDX(?P<letters>(?:(?P=mark)[a-zA-Z])+)\s*")
 
+# The fields of a CDX line as CDX servers call them, by the letters of its legend.
+_CDX = {
+    "N": "urlkey",
+    "b": "timestamp",
+    "a": "original",
+    "m": "mimetype",
+    "s": "statuscode",
+    "k": "digest",
+    "r": "redirect",
+    "M": "robotflags",
+    "S": "length",
+    "V": "offset",
+    "g": "filename",
+}
+
 
 def place_of(column: str, names: list[str]) -> int:
     """Return the place of a column among names.
@@ -58,33 +73,42 @@ class LinePicks(NamedTuple):
     all: PickAll | None = None
 
 
-def of_lines(_first: bytes, _column: str | None) -> LinePicks:
-    """Take the whole line."""
-    return LinePicks(lambda line: line)
-
-
 def of_tsv(first: bytes, column: str | None) -> LinePicks:
-    """Take a column, by its number or by its name in the first line.
-
-    Quotes have no meaning, but some programs put them around a field with a hash or a quote. They
-    are removed, since no URL begins and ends with one.
-    """
+    """Take a column, by its number or by its name in the first line."""
     wanted = column or "1"
     named = not wanted.isdecimal()
-    names = [_unquoted(name).decode("utf-8", "replace") for name in first.split(b"\t")]
+    names = [name.decode("utf-8", "replace") for name in tsv_fields(first)]
     place = place_of(wanted, names) if named else int(wanted) - 1
 
+    field = _field(b"\t", place)
+
     def pick(line: bytes) -> bytes | None:
-        fields = line.split(b"\t", place + 1)
-        if place >= len(fields):
-            return None if line else b""
-        return _unquoted(fields[place])
+        found = field(line)
+        return found if found is None else _unquoted(found)
 
     return LinePicks(pick, named)
 
 
+def _field(mark: bytes, place: int) -> Pick:
+    """Return a function that takes a field of a line."""
+
+    def pick(line: bytes) -> bytes | None:
+        fields = line.split(mark, place + 1)
+        return fields[place] if place < len(fields) else (None if line else b"")
+
+    return pick
+
+
+def tsv_fields(line: bytes) -> list[bytes]:
+    """Return the fields of a line of TSV.
+
+    Quotes have no meaning, but some programs put them around a field with a hash or a quote. They
+    are removed, since no URL begins and ends with one.
+    """
+    return [_unquoted(field) for field in line.rstrip(b"\r").split(b"\t")]
+
+
 def _unquoted(field: bytes) -> bytes:
-    """Return a field without the quotes around it, if it has them."""
     if field[:1] == b'"' and len(field) > 1 and (whole := field.rstrip(b"\r"))[-1:] == b'"':
         return whole[1:-1].replace(b'""', b'"')
     return field
@@ -126,24 +150,24 @@ def of_jsonl(_first: bytes, column: str | None) -> LinePicks:
     return LinePicks(pick, all=pick_all)
 
 
+def cdx_fields(first: bytes) -> tuple[bytes, list[str]]:
+    """Return what separates the fields of CDX, and their names, given the legend if there is one.
+
+    Names are those of CDX servers, such as ``statuscode``.
+    """
+    legend = CDX_LEGEND.fullmatch(first)
+    mark, letters = (legend["mark"], legend["letters"]) if legend else (b" ", b"NbamskS")
+    return mark, [_CDX.get(one, one) for one in letters.replace(mark, b"").decode()]
+
+
 def of_cdx(first: bytes, _column: str | None) -> LinePicks:
     """Take the original URL: the field "a" of the legend, or the third field without a legend."""
-    legend = CDX_LEGEND.fullmatch(first)
-    mark, place = b" ", 2
-    if legend:
-        mark = legend["mark"]
-        letters = legend["letters"].replace(mark, b"")
-        if b"a" not in letters:
-            raise OSError("its legend names no field 'a', the original URL")
-        place = letters.index(b"a")
-
-    def pick(line: bytes) -> bytes | None:
-        if CDX_LEGEND.fullmatch(line):
-            return b""  # legend of an appended file
-        fields = line.split(mark, place + 1)
-        return fields[place] if place < len(fields) else (None if line else b"")
-
-    return LinePicks(pick, legend is not None)
+    mark, names = cdx_fields(first)
+    if "original" not in names:
+        raise OSError("its legend names no field 'a', the original URL")
+    pick = _field(mark, names.index("original"))
+    is_legend = CDX_LEGEND.fullmatch  # also of an appended file
+    return LinePicks(lambda line: b"" if is_legend(line) else pick(line), bool(is_legend(first)))
 
 
 def of_cdxj(_first: bytes, _column: str | None) -> LinePicks:

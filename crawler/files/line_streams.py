@@ -2,8 +2,10 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
 from queue import Full, Queue
 from select import select
 from threading import Event, Thread
@@ -18,24 +20,71 @@ _TOO_LONG = {0: HoldReason.TOO_LONG.label}
 
 Arrived = Callable[[], bool]  # True if more of a pipe can be read without waiting
 _LOOKED_AT = 4096  # bytes
-# The line that Excel writes above the column names to give the delimiter.
-_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?sep=.\r?\n", re.IGNORECASE)
+# Before the text: a BOM, and the line that Excel writes above the names to give the delimiter.
+_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.\r?\n)?", re.IGNORECASE)
 _T = TypeVar("_T")
 LONGEST = 1 << 24  # bytes of a line; a longer one is no URL
 SAMPLE = 200  # bytes of such a line that are kept
 BOM = b"\xef\xbb\xbf"  # starts some UTF-8 files
 
 
-class WholeLines(NamedTuple):
-    r"""Lines, separated by ``\n``, with none after the last."""
+class Rows(NamedTuple):
+    """The rows of a block, as they were read: one for each of its URLs."""
+
+    format: str  # a row of `canonry.crawler.files.formats.INPUT_FORMATS`
+    header: bytes  # the row of names, or Parquet's schema; b"" if there is none
+    data: bytes  # lines, or with `ends`, rows that may have several lines
+    ends: bytes = b""  # of rows in the data, 8 bytes each, little-endian
+    batch: "ParquetBatch | None" = None  # instead of data
+    delimiter: str = ","  # of CSV
+
+    def each(self) -> Iterable[bytes]:
+        """Return the rows one by one, without their line ends; those of a batch are none."""
+        if not self.ends:
+            return self.data.split(b"\n")
+        ends = struct.unpack(f"<{len(self.ends) // 8}Q", self.ends)
+        # Blank lines before a row are stripped, too.
+        return (self.data[a:b].strip(b"\r\n") for a, b in zip((0, *ends), ends, strict=False))
+
+    def of(self, mask: Iterable[object]) -> bytes:
+        """Return the rows that a mask selects, each with a line feed."""
+        return b"".join(row + b"\n" for row in compress(self.each(), mask))
+
+
+class ParquetBatch(NamedTuple):
+    """Some rows of a Parquet file, and how that file is written."""
+
+    rows: Any  # a pyarrow.RecordBatch, or in a spool the bytes of an Arrow stream
+    codec: str  # by which it is compressed, as pyarrow names it
+    group: int  # rows in its first row group
+
+
+class URLBatch(NamedTuple):
+    r"""URLs or whole lines, separated by ``\n``, with none after the last, and what is known."""
 
     data: bytes
-    refused: Mapping[int, str] = _NONE  # reasons of lines that were too long and shortened
+    refused: Mapping[int, str] = _NONE  # reasons of those known not to be URLs, by place
+    rows: Rows | None = None  # the rows that the URLs come from
+    names: int = 0  # lines with the names of columns before them
 
 
-def never() -> bool:
-    """Return False, so that lines are yielded without waiting for more."""
-    return False
+def of_values(values: Sequence[bytes | None]) -> URLBatch:
+    """Return the values of a column, one a line; None is refused.
+
+    Line feeds in them are removed, as browsers do (URL Standard, section 4.4).
+    """
+    if None not in values:
+        whole = b"\n".join(values)  # type: ignore[arg-type]  # no None
+        if len(whole) < LONGEST and whole.count(b"\n") == len(values) - 1:
+            return URLBatch(whole)
+    lines: list[bytes] = []
+    refused: dict[int, str] = {}
+    for place, value in enumerate(values):
+        if value is None or len(value) > LONGEST:
+            refused[place] = (HoldReason.RECORD if value is None else HoldReason.TOO_LONG).label
+        line = (value or b"")[: SAMPLE if place in refused else None]
+        lines.append(line.replace(b"\n", b"") if b"\n" in line else line)
+    return URLBatch(b"\n".join(lines), refused)
 
 
 def arrivals(file: IO[bytes]) -> Arrived | None:
@@ -47,7 +96,7 @@ def arrivals(file: IO[bytes]) -> Arrived | None:
     return lambda: bool(select([number], [], [], 0)[0])
 
 
-def line_blocks(stream: Stream, arrives: Arrived | None = None) -> Iterator[WholeLines]:
+def line_blocks(stream: Stream, arrives: Arrived | None = None) -> Iterator[URLBatch]:
     r"""Yield whole lines, a block at a time; lines end with ``\n`` alone.
 
     A first line that is longer than `LONGEST` is shortened and refused. Whole lines before a fault
@@ -58,30 +107,26 @@ def line_blocks(stream: Stream, arrives: Arrived | None = None) -> Iterator[Whol
         arrives: returns True if there is more to read now; lines are yielded if there is not.
             None: yield lines when a block is full.
     """
-    rest, bom = b"", BOM
-    fault: BaseException | None = None
-    while fault is None:
-        parts, fault = _some(stream, arrives)
-        if not parts:
-            break
-        whole, tail = _cut_after_lines(rest, parts)
+    rest = b""
+    for parts in pieces(stream, arrives):
+        whole, rest = _cut_after_lines(rest, parts)
         if whole is None:
-            rest = tail[:LONGEST]  # enough to know that it is too long
-            continue
-        start = whole.find(b"\n")
-        cut = len(whole) >= LONGEST and (start < 0 or start >= LONGEST)
-        if cut:
-            whole = whole[:SAMPLE] + (whole[start:] if start >= 0 else b"")
-        yield WholeLines(_without_returns(whole.removeprefix(bom)), _TOO_LONG if cut else _NONE)
-        rest, bom = tail, b""
-    if fault is not None:
-        raise fault
-    rest = rest.removeprefix(bom)
+            rest = rest[:LONGEST]  # enough to know that it is too long
+        else:
+            yield _lines_in(whole)
     if rest:
-        cut = len(rest) >= LONGEST
-        yield WholeLines(
-            _without_returns(rest[:SAMPLE] if cut else rest), _TOO_LONG if cut else _NONE
-        )
+        yield _lines_in(rest)
+
+
+def _lines_in(data: bytes) -> URLBatch:
+    r"""Return lines without a ``\r`` at their ends, the first one shortened if it is too long."""
+    start = data.find(b"\n")
+    cut = len(data) >= LONGEST and (start < 0 or start >= LONGEST)
+    if cut:
+        data = data[:SAMPLE] + (data[start:] if start >= 0 else b"")
+    while b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    return URLBatch(data.rstrip(b"\r"), _TOO_LONG if cut else _NONE)
 
 
 def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, bytes]:
@@ -99,47 +144,34 @@ def _cut_after_lines(rest: bytes, parts: list[bytes]) -> tuple[bytes | None, byt
     return None, b"".join([rest, *parts])
 
 
-def _some(stream: Stream, arrives: Arrived | None) -> tuple[list[bytes], BaseException | None]:
-    """Read parts until a block is full, nothing more arrives, the stream ends, or a fault."""
+def pieces(stream: Stream, arrives: Arrived | None) -> Iterator[list[bytes]]:
+    """Yield parts of a stream, as many as fill a block or have arrived.
+
+    Those before a fault are yielded before it is raised.
+    """
     parts: list[bytes] = []
     size = 0
-    while size < BLOCK and (not parts or arrives is None or arrives()):
-        try:
-            part = stream.read1(BLOCK)
-        except FAULTS as error:
-            return parts, error
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-    return parts, None
-
-
-def _without_returns(data: bytes) -> bytes:
-    r"""Return lines without a ``\r`` at their ends."""
-    if b"\r" not in data:
-        return data
-    return b"\n".join([line.rstrip(b"\r") for line in data.split(b"\n")])
-
-
-def pieces(stream: Stream, arrives: Arrived | None) -> Iterator[bytes]:
-    """Yield the content of a stream; bytes before a fault are yielded before it is raised."""
-    fault: BaseException | None = None
-    while fault is None:
-        parts, fault = _some(stream, arrives)
-        if not parts:
-            break
-        yield b"".join(parts)
-    if fault is not None:
-        raise fault
+    try:
+        while part := stream.read1(BLOCK):
+            parts.append(part)
+            size += len(part)
+            if size >= BLOCK or not (arrives is None or arrives()):
+                yield parts
+                parts, size = [], 0
+    except FAULTS:
+        if parts:
+            yield parts
+        raise
+    if parts:
+        yield parts
 
 
 def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
     """Return a stream as UTF-8 with line feeds as line ends.
 
     UTF-16 is detected by its BOM, or by a zero in each of its first characters. Carriage returns
-    are line ends if the beginning has no line feed. A first line such as ``sep=;``, which Excel
-    writes above a table, is left out.
+    are line ends if the beginning has no line feed. A BOM, and a first line such as ``sep=;``,
+    which Excel writes above a table, are left out.
 
     Args:
         stream: the content of a file.
@@ -147,13 +179,14 @@ def in_utf8(stream: Stream, looked_at: int = _LOOKED_AT) -> Stream:
     """
     encoding = _encoding(stream.head(looked_at)[:_LOOKED_AT])
     if encoding is not None:
-        stream = Stream(_Decoded(stream, encoding))
+        decode = codecs.getincrementaldecoder(encoding)("replace").decode
+        stream = Stream(_Changed(stream, lambda part, is_end: decode(part, is_end).encode()))
     head = stream.head(looked_at)[:_LOOKED_AT]
     if b"\r" in head[:-1] and b"\n" not in head and b"\0" not in head and head[:4] != b"PAR1":
-        stream = Stream(_LineFeeds(stream))
-    separator = _SEPARATOR.match(stream.head(looked_at)[:_LOOKED_AT])
-    if separator is not None:
-        stream.read1(separator.end())
+        stream = Stream(_Changed(stream, lambda part, _is_end: part.replace(b"\r", b"\n")))
+    preamble = _PREAMBLE.match(stream.head(looked_at)[:_LOOKED_AT])
+    if preamble is not None and preamble.end():
+        stream.read1(preamble.end())
     return stream
 
 
@@ -171,30 +204,19 @@ def _encoding(head: bytes) -> str | None:
     return None
 
 
-class _Decoded:
-    """The content of a stream, in UTF-8."""
+class _Changed:
+    """The content of a stream, changed piece by piece."""
 
-    def __init__(self, source: Stream, encoding: str) -> None:
+    def __init__(self, source: Stream, change: Callable[[bytes, bool], bytes]) -> None:
         self._source = source
-        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._change = change  # a piece, and whether it is the end
 
     def read1(self, size: int) -> bytes:
         """Return some bytes; b"" at the end."""
         while part := self._source.read1(size):
-            if text := self._decoder.decode(part):
-                return text.encode()
-        return self._decoder.decode(b"", final=True).encode()
-
-
-class _LineFeeds:
-    """The content of a stream, with line feeds instead of carriage returns."""
-
-    def __init__(self, source: Any) -> None:  # noqa: ANN401 - they have read1 in common, and no type
-        self._source = source
-
-    def read1(self, size: int) -> bytes:
-        """Return some bytes; b"" at the end."""
-        return bytes(self._source.read1(size)).replace(b"\r", b"\n")
+            if changed := self._change(part, False):  # noqa: FBT003 - as codecs have it
+                return changed
+        return self._change(b"", True)  # noqa: FBT003 - as above
 
 
 def ahead(items: Iterator[_T], most: int = 2) -> Iterator[_T]:

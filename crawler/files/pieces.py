@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from canonry.crawler.compression import FAULTS, Stream, decompressed
-from canonry.crawler.files import blocks, record_formats
+from canonry.crawler.files import blocks
 from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.formats import HEAD, InputFormat, LineFormat, first_line
-from canonry.crawler.files.line_streams import Cut, in_utf8, line_blocks
-from canonry.crawler.files.rows.parquet_table import parquet_urls
+from canonry.crawler.files.formats import HEAD, InputFormat
+from canonry.crawler.files.line_streams import BOM, Cut, URLBatch, in_utf8, line_blocks
+from canonry.crawler.files.parquet_rows import opened_parquet, parquet_batches
 from canonry.crawler.locations import is_stream, opened, version_of
 
 PIECE = 1 << 27  # bytes
@@ -41,9 +41,9 @@ def pieces_of(source: str, input_format: InputFormat, size: int = PIECE) -> list
             head, is_plain = _head_of(file)
             found = input_format.find(head, source)
             if found.name == "parquet" and is_plain:
-                with record_formats.opened_parquet(Stream(file)) as table:
+                with opened_parquet(Stream(file)) as table:
                     return _row_groups(source, table.metadata, size)
-            if not (isinstance(found.reads, LineFormat) and is_plain):
+            if not (found.reads.pick is not None and is_plain):
                 return whole
             end = file.seek(0, 2)
             return [Piece(source, n, min(n + size, end)) for n in range(0, end, size)]
@@ -69,44 +69,26 @@ def _head_of(file: IO[bytes]) -> tuple[bytes, bool]:
     stored = decompressed(file)
     text = in_utf8(stored, HEAD)
     head = text.head(HEAD)
-    return head, text is stored and stored.source is file and head.startswith(beginning)
+    return head, text is stored and stored.source is file and head.startswith(
+        beginning.removeprefix(BOM)
+    )
 
 
 def read(piece: Piece, input_format: InputFormat) -> Iterator[Block | Cut]:
     """Yield the URLs of a piece, as `blocks.read` does; its first line has the number 1."""
     if piece.stop is None:
-        yield from blocks.read([piece.source], input_format=input_format)
-        return
-    number = 1
-    try:
-        with opened(piece.source) as file:
-            for some in _urls(file, piece, input_format):
-                number += some.names
-                block = blocks.block_of(piece.source, number, some.data, some.refused)
-                yield block
-                number += block.size
-    except FAULTS as error:
-        yield blocks.cut_off(piece.source, number - 1, error)
+        return blocks.read([piece.source], input_format=input_format)
+    return blocks.numbered(piece.source, lambda file: _urls(file, piece, input_format))
 
 
-def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[blocks.Some]:
-    """Yield the URLs of a piece of an open file."""
+def _urls(file: IO[bytes], piece: Piece, input_format: InputFormat) -> Iterator[URLBatch]:
+    """Return the URLs of a piece of an open file."""
     head, _is_plain = _head_of(file)
-    file_format = input_format.find(head, piece.source)
-    reads = file_format.reads
-    if not isinstance(reads, LineFormat):
-        groups = range(piece.start, piece.stop or 0)
-        found = parquet_urls(Stream(file), file_format.column, groups)
-        yield from map(blocks.of_values, found)
-        return
-    picks = reads.pick(first_line(head), file_format.column)
-    if piece.start:
-        picks = picks._replace(has_names=False)
+    found = input_format.find(head, piece.source)
+    if found.name == "parquet":
+        return parquet_batches(Stream(file), found.column, range(piece.start, piece.stop or 0))
     lines = line_blocks(Stream(_Range(file, piece)))
-    if reads.is_plain:
-        yield from (blocks.Some(data, refused) for data, refused in lines)
-    else:
-        yield from blocks.picked(lines, picks, None)
+    return blocks.picked(lines, found, head, is_beginning=not piece.start)
 
 
 class _Range:
@@ -117,6 +99,8 @@ class _Range:
         self._left = 0 if piece.stop is None else piece.stop - piece.start
         self._ends_line = True
         file.seek(max(piece.start - 1, 0))
+        if not piece.start and file.peek(len(BOM)).startswith(BOM):  # type: ignore[attr-defined]  # as above
+            self._left -= len(file.read(len(BOM)))
         if piece.start:
             self._left += 1
             self._skip_line()

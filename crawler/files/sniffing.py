@@ -27,16 +27,9 @@ _OF_OTHERS = ("canonical", "redirect", "refer", "image", "img")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _URL = re.compile(r"\s*\"?(?:https?|ftp)://\S", re.IGNORECASE)
 _MISSING = (None, "", "\\N", "NULL")  # as databases write it
-_ROWS = 20  # that are examined
+ROWS = 20  # that are examined
 _DEPTH = 4  # of objects in records
 _SURE = 2  # URLs that a first column needs if its name is not in _NAMES
-
-
-class Sniffed(NamedTuple):
-    """A table: its delimiter, and its column of URLs."""
-
-    delimiter: str
-    column: str  # its name, or its number from 1
 
 
 class Column(NamedTuple):
@@ -48,8 +41,10 @@ class Column(NamedTuple):
 
 def sniff(
     head: bytes, delimiters: Sequence[str] = DELIMITERS, *, is_table: bool = False
-) -> Sniffed | None:
-    """Detect a table with URLs by a file's first bytes; None if it is not one.
+) -> tuple[str, str] | None:
+    """Return the delimiter of a table and its column of URLs; None if it is no table.
+
+    The column is its name, or its number from 1.
 
     Args:
         head: the beginning of a file in UTF-8, without a BOM. Its last line may not be whole.
@@ -64,16 +59,16 @@ def sniff(
         rows = _rows(lines, delimiter)
         if rows and (len(rows[0]) > 1 or len(delimiters) == 1):
             is_quoted = lines[0].startswith('"')
-            first = lines[: _ROWS + 1]
+            first = lines[: ROWS + 1]
             if not (is_quoted or is_table) and len(rows) < len(first) and _URL.match(lines[0]):
                 continue  # a quote in a URL was read as the begin of a field of several lines
             is_sure = is_table or delimiter == "\t" or is_quoted
             column = _column_of(rows, is_sure=is_sure)
             if column is not None:
-                return Sniffed(delimiter, column)
+                return delimiter, column
     if lines and lines[0].strip(' "').lower() in _NAMES and len(lines) > 1:  # the only column
         is_quoted = any(line.startswith('"') for line in lines)
-        return Sniffed("," if is_quoted else "\t", lines[0].strip('"'))
+        return "," if is_quoted else "\t", lines[0].strip('"')
     return None
 
 
@@ -85,7 +80,7 @@ def maybe_delimiter(head: bytes) -> str | None:
     Args:
         head: as for `sniff`.
     """
-    lines = _lines_of(head)[: _ROWS + 1]
+    lines = _lines_of(head)[: ROWS + 1]
     if len(lines) < _SURE or not all(map(_URL.match, lines)):
         return None
     counts = ((sign, {line.count(sign) for line in lines}) for sign in DELIMITERS)
@@ -189,7 +184,7 @@ def _is_url(value: object) -> bool:
 def _records_of(head: bytes) -> list[dict[str, object]]:
     """Return the first whole records of JSONL."""
     records = []
-    for line in _lines_of(head)[:_ROWS]:
+    for line in _lines_of(head)[:ROWS]:
         with suppress(msgspec.MsgspecError, RecursionError):
             record = msgspec.json.decode(line)
             if isinstance(record, dict):
@@ -242,9 +237,9 @@ def _lines_of(head: bytes) -> list[str]:
 def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     """Return the first rows of lines; none if they cannot be parsed."""
     if delimiter == "\t" and not (lines and has_quoted_names(lines[0])):
-        return [line.split("\t") for line in lines[: _ROWS + 1]]
+        return [line.split("\t") for line in lines[: ROWS + 1]]
     try:
-        return [row for row in islice(csv.reader(lines, delimiter=delimiter), _ROWS + 1) if row]
+        return [row for row in islice(csv.reader(lines, delimiter=delimiter), ROWS + 1) if row]
     except csv.Error:
         return []
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain, islice
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import IO, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import IO, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -23,38 +23,30 @@ Row = Sequence[Any]
 _ROW_GROUP = 50_000
 _AT_ONCE = 4096  # rows of CSV
 _CELLS = frozenset({str, int, float, NoneType})  # types that need no conversion for CSV
+_QUICK = frozenset({int, NoneType})  # those that JSON has, too
 _LOOKED_AT = 256  # rows checked at once; escaping is slow, and few rows need it
 _SEQUENCES = (list, Sequence)
 _ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
-class Table(Protocol):
+class Table:
     """Writes rows, whose values are in the order of its columns."""
 
-    def write(self, rows: Iterable[Row]) -> None:
-        """Write rows."""
-        ...
-
-    def close(self) -> None:
-        """Write what is left; the file stays open."""
-        ...
-
-
-class _Rows:
-    """The common part of the writers."""
-
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
+        """Write to a file, given the names and types of the columns."""
         self._file = file
         self._columns = columns
 
     def write(self, rows: Iterable[Row]) -> None:
+        """Write rows."""
         raise NotImplementedError
 
     def close(self) -> None:
+        """Write what is left; the file stays open."""
         self._file.flush()
 
 
-class _Text(_Rows):
+class _Text(Table):
     """Columns separated by tabs; tabs, line ends and backslashes in them are escaped."""
 
     def write(self, rows: Iterable[Row]) -> None:
@@ -73,7 +65,7 @@ class _Text(_Rows):
         write_all(self._file, "\n".join(lines).encode("utf-8", "surrogateescape"))
 
 
-class _JSONL(_Rows):
+class _JSONL(Table):
     """One object per line."""
 
     def write(self, rows: Iterable[Row]) -> None:
@@ -84,7 +76,7 @@ class _JSONL(_Rows):
         write_all(self._file, b"\n".join([*lines, b""]))
 
 
-class _CSV(_Rows):
+class _CSV(Table):
     """Rows under a row of names (RFC 4180), with plain line ends."""
 
     def __init__(self, file: IO[bytes], columns: Mapping[str, type]) -> None:
@@ -116,7 +108,7 @@ def _csv_line(row: Row) -> str:
     return text.getvalue()
 
 
-class _Parquet(_Rows):
+class _Parquet(Table):
     """Groups of rows, compressed with zstd."""
 
     _writer: Any = None  # until pyarrow has made it
@@ -192,21 +184,35 @@ def column_types(row: Any) -> dict[str, Any]:  # noqa: ANN401 - types of types
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
     """Return a value with times as text, and rows within a row as dicts."""
-    if isinstance(value, str):  # the usual case
-        return value
+    return value if isinstance(value, str) else _changed(value, _as_it_is, text_of)
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Percent-encode the bytes in texts that are not UTF-8, which are lone surrogates here."""
+    return _changed(value, to_text, _as_it_is)
+
+
+def _whole_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Apply `_plain` and `_whole` in one pass."""
+    return value if type(value) in _QUICK else _changed(value, to_text, text_of)
+
+
+def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
+    return value
+
+
+def _changed(value: Any, of_text: Callable[[str], str], of_time: Callable[[datetime], Any]) -> Any:  # noqa: ANN401 - whatever a row holds
+    """Apply functions to all texts and times in a value; a nested row becomes a dict."""
+    if isinstance(value, str):
+        return of_text(value)
     if isinstance(value, datetime):
-        return text_of(value)
-    return _nested(value, _plain)
-
-
-def _nested(value: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Apply a function to all items of a list, a dict or a nested row, which becomes a dict."""
-    if isinstance(value, list | tuple):
-        if hasattr(value, "_fields"):
-            return {n: change(one) for n, one in zip(value._fields, value, strict=True)}
-        return [change(one) for one in value]
+        return of_time(value)
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
-        return {name: change(one) for name, one in value.items()}
+        return {name: _changed(one, of_text, of_time) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_changed(one, of_text, of_time) for one in value]
     return value
 
 
@@ -218,21 +224,6 @@ def _cell(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
         return "true" if value else "false"
     plain = _plain(value)
     return msgspec.json.encode(_whole(plain)).decode() if isinstance(plain, list) else plain
-
-
-def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Percent-encode the bytes in texts that are not UTF-8, which are lone surrogates here."""
-    return to_text(value) if isinstance(value, str) else _nested(value, _whole)
-
-
-def _whole_plain(value: Any) -> Any:  # noqa: ANN401 - whatever a row holds
-    """Apply `_plain` and `_whole` in one pass."""
-    kind = type(value)
-    if kind is str:
-        return value if value.isascii() else to_text(value)
-    if value is None or kind is int:
-        return value
-    return text_of(value) if kind is datetime else _nested(value, _whole_plain)
 
 
 # By the ending of a file's name; all other endings mean "text".

@@ -8,7 +8,9 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
+
+from canonry.crawler.compression import FAULTS, Stream
 
 _VERSION = re.compile(rb"WARC/[01]\.[0-9]+\s*")
 _CAPTURES = frozenset({b"response", b"resource", b"revisit"})
@@ -20,11 +22,37 @@ _SOME = 1 << 16  # bytes
 CUT = "it ends in the middle of a record"
 
 
-def targets(file: io.BufferedReader) -> Iterator[bytes | None]:
+class _UpToFault(io.RawIOBase):
+    """A stream that ends at its fault; buffers would lose the bytes right before an exception."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._fault: Exception | None = None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
+        """Read as the stream does."""
+        try:
+            part = b"" if self._fault else self._stream.read1(len(buffer))
+        except FAULTS as error:
+            self._fault, part = error, b""
+        buffer[: len(part)] = part
+        return len(part)
+
+    def check(self) -> None:
+        """Raise the fault that ended it."""
+        if self._fault is not None:
+            raise self._fault
+
+
+def read_targets(stream: Stream) -> Iterator[bytes | None]:
     """Yield the target of each capture, redirects included.
 
     Args:
-        file: the file's content, decompressed.
+        stream: the file's content, decompressed.
 
     Yields:
         A URL for each capture. None for one that names no target, for a record whose head is
@@ -33,6 +61,16 @@ def targets(file: io.BufferedReader) -> Iterator[bytes | None]:
     Raises:
         OSError: the file ends in the middle of a record, which was yielded if its head is whole.
     """
+    source = _UpToFault(stream)
+    try:
+        yield from _targets(io.BufferedReader(source))
+    except OSError:
+        source.check()
+        raise
+    source.check()
+
+
+def _targets(file: io.BufferedReader) -> Iterator[bytes | None]:
     is_between = True
     while line := file.readline(_SOME):
         if not _VERSION.fullmatch(line):

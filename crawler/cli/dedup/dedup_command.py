@@ -31,7 +31,7 @@ from canonry.crawler.cli.printed.file_json import DedupJSON, MergedLinesJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs
-from canonry.crawler.files.recognized_files import recognized
+from canonry.crawler.files.blocks import recognized
 from canonry.crawler.key_files.seen_file import policy_of_keys
 from canonry.crawler.settings import SettingsError
 

@@ -32,8 +32,8 @@ from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.files import blocks, inputs, output, tables
+from canonry.crawler.files.blocks import recognized
 from canonry.crawler.files.line_streams import Cut, Line
-from canonry.crawler.files.recognized_files import recognized
 from canonry.crawler.plurals import counted
 
 _GROUP = 10_000

@@ -23,6 +23,7 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import decompressed, naming_file
 from canonry.crawler.files import blocks, captures, line_streams, output
+from canonry.crawler.files.formats import LINES
 from canonry.crawler.learn import mine
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.locations import opened
@@ -281,7 +282,7 @@ def _head(name: str) -> bytes:
 
 def _texts(name: str) -> Iterator[str]:
     """Yield the lines of a file as text; notify people of those that cannot be read."""
-    for line in blocks.read_lines([name]):
+    for line in blocks.lines_of(blocks.read([name], input_format=LINES)):
         if isinstance(line, line_streams.Cut):
             render.notify(f"canonry: {line}")
         elif line.refused is None:

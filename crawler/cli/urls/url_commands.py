@@ -34,6 +34,7 @@ from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import Stream, naming_file
 from canonry.crawler.documents import html
 from canonry.crawler.files import blocks
+from canonry.crawler.files.formats import LINES
 from canonry.crawler.files.line_streams import LONGEST, Line, in_utf8
 from canonry.crawler.markup import escaped
 from canonry.crawler.plurals import counted
@@ -129,7 +130,7 @@ def _record(result: Canonical | Refused) -> CanonicalJSON | RefusedJSON:
 
 def _stdin_lines() -> Iterator[bytes]:
     """Yield the lines of standard input."""
-    for line in blocks.read_lines(["-"]):
+    for line in blocks.lines_of(blocks.read(["-"], input_format=LINES)):
         if isinstance(line, Line):
             if line.refused:
                 render.notify(f"canonry: line {line.number}: longer than {LONGEST:,} bytes")

@@ -18,7 +18,7 @@ from support.sites import run_command
 from support.strategies import tries
 
 from canonry.crawler.files import blocks
-from canonry.crawler.files.formats import ANY, INPUT_FORMATS, InputFormat
+from canonry.crawler.files.formats import ANY, INPUT_FORMATS, LINES, InputFormat
 from canonry.crawler.files.line_streams import LONGEST, Cut, Line
 from canonry.crawler.settings import SettingsError
 
@@ -309,10 +309,11 @@ def test_an_unreadable_file_in_the_middle_of_a_pattern(tmp_path: Path) -> None:
     assert b"b: cannot be read" in done.stderr
 
 
-def test_lines_are_read_as_soon_as_they_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_read_as_soon_as_they_arrive() -> None:
     reader, writer = os.pipe()
-    monkeypatch.setattr(blocks, "opened", lambda _name: os.fdopen(reader, "rb"))
-    lines = blocks.read_lines(["-"])
+    lines = blocks.lines_of(
+        blocks.read(["-"], input_format=LINES, open_=lambda _name: os.fdopen(reader, "rb"))
+    )
     os.write(writer, b"\xef\xbb\xbfhttp://a.example/\nhttp")
     assert next(lines) == Line("-", 1, b"http://a.example/")
     os.write(writer, b"://b.example/\r\n\n")
@@ -325,12 +326,11 @@ def test_lines_are_read_as_soon_as_they_arrive(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8"])
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
-def test_lines_of_other_systems_are_read_as_soon_as_they_arrive(
-    monkeypatch: pytest.MonkeyPatch, encoding: str, end: str
-) -> None:
+def test_lines_of_other_systems_are_read_as_soon_as_they_arrive(encoding: str, end: str) -> None:
     reader, writer = os.pipe()
-    monkeypatch.setattr(blocks, "opened", lambda _name: os.fdopen(reader, "rb"))
-    lines = blocks.read_lines(["-"])
+    lines = blocks.lines_of(
+        blocks.read(["-"], input_format=LINES, open_=lambda _name: os.fdopen(reader, "rb"))
+    )
     os.write(writer, f"http://a.example/{end}http://b.example/é{end}http".encode(encoding))
     assert next(lines) == Line("-", 1, b"http://a.example/")
     assert next(lines) == Line("-", 2, "http://b.example/é".encode())

@@ -294,4 +294,4 @@ def test_the_format_of_a_file_is_told(tmp_path: Path) -> None:
     found = blocks.format_of(str(tmp_path / "x"))
     assert (found.name, found.column) == ("csv", "url")
     (tmp_path / "x").write_text('{"url":1}')
-    assert blocks.format_of(str(tmp_path / "x")).sniffed is None
+    assert blocks.format_of(str(tmp_path / "x")).note is None

@@ -1,1 +1,0 @@
-"""Whole rows of CSV and Parquet together with their URLs."""
