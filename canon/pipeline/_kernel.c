@@ -183,6 +183,7 @@ static int32_t told(const Kernel *k, const byte *s, Py_ssize_t n, int acted) {
         for (Py_ssize_t i = 0; i < n; i++)
             if (s[i] >= 0x80) return UNTOLD; /* it may be no text */
     const byte *mark = memchr(s, '#', (size_t)n);
+    if (mark && mark > s && mark[-1] <= ' ') return UNTOLD; /* the end of what is left without the fragment */
     return acted | (mark && mark + 1 < s + n ? FRAGMENT : 0);
 }
 

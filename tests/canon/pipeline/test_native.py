@@ -110,6 +110,19 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
         assert texts[8 * n : 8 * n + 8] == (bytes(8) if is_canonical else hashed)
 
 
+def test_white_space_before_a_fragment_leaves_the_rules_open() -> None:
+    """Without the fragment, it would be at the end, where it is no part of the URL."""
+    assert WEB.native is not None
+    lines = [
+        b"http://a.example/?utm_x=%41 #",
+        b"http://a.example/?utm_x=%41#",
+        b"http://a.example/ a#b",
+    ]
+    rules = memoryview(WEB.native.lines(b"\n".join(lines), len(lines))[2]).cast("i").tolist()
+    assert rules[0] == -1
+    assert min(rules[1:]) > 0
+
+
 def test_lines_of_any_length_are_keyed() -> None:
     assert WEB.native is not None
     lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
