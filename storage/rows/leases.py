@@ -11,6 +11,7 @@ from canonry.storage.records import (
     FIRST,
     LONGEST_WAIT,
     ORDINARY,
+    TARGET,
     LeasedHost,
     Queued,
 )
@@ -41,6 +42,8 @@ _url = url_rows.c
 _is_due = or_(_url.due <= bindparam("now"), _url.due > bindparam("far"))
 _due_urls = select(_url.id).where(_url.host_id == hosts.c.id, _url.state == State.QUEUED)
 _due_urls = _due_urls.where(_url.depth <= bindparam("level"), _is_due)
+# All are; it makes SQLite search the queue, instead of all URLs of the host.
+_due_urls = _due_urls.where(_url.priority >= TARGET + FIRST)
 _available = (
     select(hosts.c.id, hosts.c.name, hosts.c.ready_at, hosts.c.delay, hosts.c.holder)
     .where(_HAS_WORK, hosts.c.blocked == 0)

@@ -5,7 +5,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from support.stores import (
     admit,
     assert_counts_are_right,
@@ -18,10 +18,11 @@ from support.stores import (
 
 from canonry.crawler.admission.scope import registrable
 from canonry.storage import Hop, Outcome, Page, State, Store
+from canonry.storage.learned import host_urls
 from canonry.storage.rows import leases as rows
 from canonry.storage.rows.budgets import HostBudget
 from canonry.storage.rows.requeueing import queue_again
-from canonry.storage.sql.schema import aliases, pages, urls
+from canonry.storage.sql.schema import aliases, pages, url_rows, urls
 
 _PAGE = Page(200, 0.1, "text/html", 10, bytes(16), "title", None, 1)
 HOSTS = [f"http://h{n}.example/" for n in range(20)]
@@ -77,6 +78,33 @@ def test_the_urls_of_a_host_are_leased_by_depth_and_then_in_the_order_they_were_
     [host] = lease(store, per_host=4)
     store.close()
     assert [url.url[-1] for url in host.urls] == ["1", "3", "2", "0"]
+
+
+def test_a_lease_takes_no_longer_where_a_host_has_many_pages(tmp_path: Path) -> None:
+    """Else a crawl of a large site becomes slower with each page, once it has learned a rule."""
+    store = open_store(tmp_path)
+    with store.transaction() as connection:
+        host_urls.index(connection)
+    steps = []
+    for few in range(2):
+        admit(store, [f"http://a.example/{few}/{n}" for n in range(100 + 2900 * few)])
+        with store.transaction() as connection:
+            connection.execute(update(url_rows).values(state=State.FETCHED))
+        admit(store, [f"http://a.example/new/{few}"])
+        with store.leasing() as connection:
+            raw = connection.connection.dbapi_connection
+            assert raw is not None
+            counted = [0]
+
+            def count(counted: list[int] = counted) -> None:
+                counted[0] += 1
+
+            raw.set_progress_handler(count, 10)
+            lease_names(connection, "w", limit=7)
+            raw.set_progress_handler(None, 0)
+            steps.append(counted[0])
+    store.close()
+    assert steps[1] < 2 * steps[0]
 
 
 def _hop(kind: str) -> Hop:
