@@ -78,13 +78,6 @@ class Job(NamedTuple):
         """Refuse options that would be ignored in the format of the output."""
         if self.keep_rows and self.contents != "url":
             raise SettingsError("--keep-rows writes rows as they are; leave out --write")
-        if not (self.input_format.delimiter or ",").isascii():
-            for option, is_given in (("--keep-rows", self.keep_rows), ("--prefer", self.prefer)):
-                if is_given:
-                    raise SettingsError(
-                        f"{option}: rows are not kept with --delimiter "
-                        f"{self.input_format.delimiter!r}, only with an ASCII character"
-                    )
         wanted = format_of(self.out)
         if self.contents != "url" and wanted != "text":
             raise SettingsError(

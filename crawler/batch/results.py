@@ -127,7 +127,7 @@ class DistinctRows:
         if rows is None:
             write_all(self._file, key_set.selected(block, mask))
         elif rows.batch is not None:
-            self._parquet = self._parquet or ParquetRowWriter(self._file, rows, rows.batch)
+            self._parquet = self._parquet or ParquetRowWriter(self._file, rows)
             self._parquet.write(rows.batch, mask)
         elif rows.ends:
             write_all(self._file, rows.of(mask))

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from canonry.crawler.compression import Stream
 from canonry.crawler.files.line_formats import place_of
-from canonry.crawler.files.line_streams import LONGEST, ParquetBatch, Rows, URLBatch, of_values
-from canonry.crawler.files.sniffing import ROWS, Column, column_of_urls, named_like_a_url
+from canonry.crawler.files.line_streams import LONGEST, Rows, URLBatch, of_values
+from canonry.crawler.files.sniffing import ROWS, Column, column_of_urls
 from canonry.extras import require
 
 _BUFFER = 1 << 20  # bytes
@@ -68,19 +68,18 @@ def parquet_batches(
         import pyarrow as pa  # noqa: PLC0415 - optional
 
         name, path, _is_choice = url_column(table, column)
-        header = table.schema_arrow.serialize().to_pybytes()
+        schema = table.schema_arrow
         codec, group = _layout(table.metadata)
+        kept = Rows("parquet", schema.serialize().to_pybytes(), b"", codec=codec, group=group)
         is_empty = keep_rows
         columns = None if keep_rows else [name]
         for batch in table.iter_batches(columns=columns, row_groups=groups):
             urls = _joined(pa, field_of(batch, path).cast(pa.large_binary()))
-            rows = Rows("parquet", header, b"", batch=ParquetBatch(batch, codec, group))
             is_empty = False
-            yield urls._replace(rows=rows if keep_rows else None)
+            yield urls._replace(rows=kept._replace(batch=batch)) if keep_rows else urls
         if is_empty:
-            none = pa.RecordBatch.from_pylist([], table.schema_arrow)
-            rows = Rows("parquet", header, b"", batch=ParquetBatch(none, codec, group))
-            yield URLBatch(b"", rows=rows)
+            none = pa.RecordBatch.from_pylist([], schema)
+            yield URLBatch(b"", rows=kept._replace(batch=none))
 
 
 def url_column(table: Any, column: str | None) -> tuple[str, Sequence[str], bool]:  # noqa: ANN401 - pyarrow ships no types
@@ -98,10 +97,8 @@ def url_column(table: Any, column: str | None) -> tuple[str, Sequence[str], bool
         first = next(table.iter_batches(ROWS, columns=names), None) if names else None
         rows = [[] if first is None else field_of(first, one).to_pylist() for one in paths.values()]
         place = column_of_urls([Column(*one) for one in zip(names, rows, strict=True)])
-        if place is None:
-            name = names[0] if len(names) == 1 else named_like_a_url(names) or "url"
-        else:
-            name = names[place]
+        place = 0 if place is None and len(names) == 1 else place
+        name = "url" if place is None else names[place]
     place_of(name, names)
     return name, paths[name], column is None and len(names) > 1 and name != "url"
 
@@ -161,29 +158,23 @@ def _joined(pa: Any, urls: Any) -> URLBatch:  # noqa: ANN401 - pyarrow ships no 
 class ParquetRowWriter:
     """Writes rows that were read from Parquet, with the same compression."""
 
-    def __init__(self, file: IO[bytes], rows: Rows, like: ParquetBatch) -> None:
-        """Write to a file.
-
-        Args:
-            file: open for writing.
-            rows: the first rows, for their schema.
-            like: their batch, for the codec and the size of row groups.
-        """
+    def __init__(self, file: IO[bytes], like: Rows) -> None:
+        """Write to a file that is open, with the schema, codec and row groups of the first rows."""
         import pyarrow as pa  # noqa: PLC0415 - optional
         from pyarrow import parquet  # noqa: PLC0415 - optional
 
-        schema = pa.ipc.read_schema(pa.py_buffer(rows.header))
+        schema = pa.ipc.read_schema(pa.py_buffer(like.header))
         self._pa = pa
         self._writer = parquet.ParquetWriter(file, schema, compression=like.codec)
         self._group = like.group
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0
 
-    def write(self, batch: ParquetBatch, mask: npt.NDArray[np.bool_]) -> None:
+    def write(self, batch: Any, mask: npt.NDArray[np.bool_]) -> None:  # noqa: ANN401 - no types
         """Write the rows that a mask selects, in row groups as large as in the input."""
         if not mask.any():
             return
-        rows = batch.rows if mask.all() else batch.rows.filter(self._pa.array(mask))
+        rows = batch if mask.all() else batch.filter(self._pa.array(mask))
         self._waiting.append(rows)
         self._rows += rows.num_rows
         self._bytes += rows.nbytes
@@ -219,5 +210,5 @@ def of_stream(rows: Rows) -> Rows:
         return rows
     import pyarrow as pa  # noqa: PLC0415 - optional
 
-    [batch] = pa.ipc.open_stream(rows.batch.rows)
-    return rows._replace(batch=rows.batch._replace(rows=batch))
+    [batch] = pa.ipc.open_stream(rows.batch)
+    return rows._replace(batch=batch)

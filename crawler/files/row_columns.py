@@ -26,7 +26,7 @@ def columns_of(rows: Rows | None, names: Sequence[str], source: str) -> list[Val
         OSError: there is no such column; names the source and those that it has.
     """
     if rows is not None and rows.batch is not None:
-        return [_of_parquet(rows.batch.rows, name, source) for name in names]
+        return [_of_parquet(rows.batch, name, source) for name in names]
     if rows is not None and rows.format in {"jsonl", "cdxj"}:
         records = [_record(row, is_cdxj=rows.format == "cdxj") for row in rows.each()]
         return [[_value(record, name.split(".")) for record in records] for name in names]

@@ -140,7 +140,7 @@ def key_of_urls(head: bytes) -> str | None:
     records = [dict(_values_in(record)) for record in _records_of(head)]
     keys = list(dict.fromkeys(key for record in records for key in record))
     place = column_of_urls([Column(key, [one.get(key) for one in records]) for key in keys])
-    return named_like_a_url(keys) if place is None else keys[place]
+    return None if place is None else keys[place]
 
 
 def _values_in(record: dict[str, object], depth: int = 0) -> Iterator[tuple[str, object]]:
@@ -158,21 +158,26 @@ def column_of_urls(columns: Sequence[Column]) -> int | None:
     """Return the place of the column with the URL of each row; None if there is none.
 
     Such a column has a URL in every row, or if none has, in most rows where it has a value. Among
-    several, the likeliest name decides, then the first place.
+    several, the likeliest name decides, then the first place. If no column has URLs, a name that
+    is typical is enough.
 
     Raises:
         OSError: the only columns with URLs are those of other pages, by their names.
     """
+    names = [column.name for column in columns]
     with_urls = [place for place, column in enumerate(columns) if _has_urls(column.values)]
-    own = [place for place in with_urls if not _is_of_others(columns[place].name)]
-    if with_urls and not own and named_like_a_url([one.name for one in columns]) is None:
-        names = ", ".join(shlex.quote(columns[place].name) for place in with_urls)
+    own = [place for place in with_urls if not _is_of_others(names[place])]
+    whole = [place for place in own if all(map(_is_url, columns[place].values))]
+    if own:
+        return min(whole or own, key=lambda place: _rank(names[place]))
+    named = named_like_a_url(names)
+    if with_urls and named is None:
+        shown = ", ".join(shlex.quote(names[place]) for place in with_urls)
         raise OSError(
             "by its name, no column has the URLs of the rows themselves; if one of these has, name "
-            f"it with --column: {names}"
+            f"it with --column: {shown}"
         )
-    whole = [place for place in own if all(map(_is_url, columns[place].values))]
-    return min(whole or own, key=lambda place: _rank(columns[place].name), default=None)
+    return None if named is None else names.index(named)
 
 
 def _is_url(value: object) -> bool:
@@ -267,11 +272,11 @@ def _column_of(rows: Sequence[list[str]], *, is_sure: bool) -> str | None:
         is_sure |= has_names and (len(body) >= _SURE or named_like_a_url(names[:1]) is not None)
         if not is_sure:
             return None
-    place = column_of_urls(columns)
+    place = column_of_urls(columns) if below else None
     if place is None:
-        return named_like_a_url(names) if has_names and body else None
+        return None
     name = columns[place].name
-    is_usable = name and not name.isdecimal() and names.count(name) == 1
+    is_usable = name and not name.isdecimal() and names.index(name) == place
     return name if is_usable else str(place + 1)
 
 

@@ -8,7 +8,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 from canonry.crawler.compression import FAULTS, Stream
 
@@ -22,30 +22,18 @@ _SOME = 1 << 16  # bytes
 CUT = "it ends in the middle of a record"
 
 
-class _UpToFault(io.RawIOBase):
+class _UpToFault(Stream):
     """A stream that ends at its fault; buffers would lose the bytes right before an exception."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self._fault: Exception | None = None
+    fault: Exception | None = None
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Read as the stream does."""
+    def read1(self, size: int = _SOME) -> bytes:
+        """Return some bytes; b"" at the end."""
         try:
-            part = b"" if self._fault else self._stream.read1(len(buffer))
+            return b"" if self.fault else bytes(self.source.read1(size))
         except FAULTS as error:
-            self._fault, part = error, b""
-        buffer[: len(part)] = part
-        return len(part)
-
-    def check(self) -> None:
-        """Raise the fault that ended it."""
-        if self._fault is not None:
-            raise self._fault
+            self.fault = error
+            return b""
 
 
 def read_targets(stream: Stream) -> Iterator[bytes | None]:
@@ -64,10 +52,10 @@ def read_targets(stream: Stream) -> Iterator[bytes | None]:
     source = _UpToFault(stream)
     try:
         yield from _targets(io.BufferedReader(source))
-    except OSError:
-        source.check()
-        raise
-    source.check()
+    except OSError as error:
+        raise source.fault or error from None
+    if source.fault is not None:
+        raise source.fault
 
 
 def _targets(file: io.BufferedReader) -> Iterator[bytes | None]:

@@ -37,6 +37,7 @@ A, B = "http://a.example/1,2", "http://a.example/3"
         (f"referer_url,to\n{B},{B}\n{B},{B}\n", (",", "to")),
         (f"to,target_url\n{B},x\n{B},y\n", (",", "to")),  # what has URLs
         (f"a_url,a_url,n\nx,{B},1\ny,{B},2\n", (",", "2")),
+        (f"a_url,n,a_url\n{B},1,x\n{B},2,y\n", (",", "a_url")),  # the name is its, too
         (f"1,{B}\n2,{B}\n", (",", "2")),  # without names
         (f'"{A}","1"\n"{B}","2"\n', (",", "1")),
         (f"url\n{A}\n", ("\t", "url")),  # the only column: its commas belong to the URLs

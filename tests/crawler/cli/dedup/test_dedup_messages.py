@@ -93,7 +93,6 @@ def test_a_memory_without_room_for_a_key_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--keep-rows --delimiter §", "--keep-rows: rows are not kept with --delimiter '§'"),
         ("--write key -o out.csv", "--write key is for text; csv has the URL, its canonical"),
         ("--write canonical -o out.JSONL", "--write canonical is for text; jsonl has"),
         ("--write key -o out.parquet.gz", "--write key is for text; parquet has"),
