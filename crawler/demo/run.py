@@ -5,7 +5,8 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+
+import msgspec
 
 from canonry.canon.policies import versioned_name
 from canonry.crawler import named_policies
@@ -14,6 +15,7 @@ from canonry.crawler.demo.site import SEED, build
 from canonry.crawler.run import wiring
 from canonry.crawler.settings import load
 from canonry.storage.reading import report
+from canonry.storage.reading.report import AliasesRow, MergedRow, StoreStatus
 
 # Deep enough for the whole site; it ends the endless calendar.
 MAX_DEPTH = 12
@@ -30,12 +32,12 @@ _AGAIN = (
 _MOST_REPEATED = 24  # by learning and in search of walls, on all hosts of the site
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a crawl of the demo site, compared with the truth."""
 
     policy: str
-    resources: int
-    fetched: int
+    resources: int  # on the site
+    fetched: int  # of these
     missed: tuple[str, ...]
     fetched_again: int
     again_for_want_of: dict[str, int]  # by the rule that would have suppressed the request
@@ -45,11 +47,15 @@ class Result(NamedTuple):
     requests: int
     seconds: float
     links: int
-    merged: list[dict[str, Any]]
-    aliases: list[dict[str, Any]]
-    is_right: (
-        bool  # no page missed, none disallowed, and none twice for which the policy has a rule
-    )
+    merged: list[MergedRow]
+    aliases: list[AliasesRow]
+    is_right: bool  # none missed, none disallowed, none twice for which the policy has a rule
+
+
+class DemoResults(msgspec.Struct, frozen=True, kw_only=True):
+    """What the demo has found, under each policy."""
+
+    crawls: list[Result]
 
 
 def _ignore(_message: str) -> None:
@@ -111,7 +117,7 @@ async def _run(policy: str, notify: Callable[[str], None], keep: Path | None) ->
 
 
 def _compare(
-    policy: str, served: Served, result: wiring.CrawlResult, store_status: dict[str, Any]
+    policy: str, served: Served, result: wiring.CrawlResult, store_status: StoreStatus
 ) -> Result:
     """Compare what was fetched with what is on the site."""
     expected = served.site.expected

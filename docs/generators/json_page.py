@@ -1,10 +1,12 @@
 """The schemas of what the commands print and write as JSON, and the page about them."""
 
+import ast
 import dataclasses
 import inspect
 import re
+import sys
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints, is_typeddict
 
 import msgspec
 
@@ -106,15 +108,28 @@ def _fields_of(kind: Any) -> list[tuple[str, str, Any]]:  # noqa: ANN401 - any t
     """Return the fields of a struct or a dataclass: name, name in JSON, type."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return [(f.name, f.encode_name, f.type) for f in msgspec.structs.fields(kind)]
+    if is_typeddict(kind):
+        return [(name, name, hint) for name, hint in get_type_hints(kind).items()]
     if dataclasses.is_dataclass(kind):
         return [(f.name, f.name, f.type) for f in dataclasses.fields(kind)]
     return []
 
 
+def _bases_of(kind: Any) -> "Iterator[Any]":  # noqa: ANN401 - any type
+    """Yield the typed dictionaries that one extends; they are none of its classes."""
+    if is_typeddict(kind):
+        [defined] = ast.parse(inspect.getsource(kind)).body
+        for named in defined.bases:
+            base = getattr(sys.modules[kind.__module__], named.id)
+            if is_typeddict(base):
+                yield base
+                yield from _bases_of(base)
+
+
 def _describe(schema: dict[str, Any], kind: type) -> None:
     """Add the meaning of each field: the comment behind it in the code."""
     said: dict[str, str] = {}
-    for base in reversed(kind.__mro__[:-1]):
+    for base in reversed([*kind.__mro__[:-1], *_bases_of(kind)]):
         if base.__module__.startswith("canonry"):
             source = inspect.getsource(getattr(base, "made_of", base))  # it may be made of a row
             said |= dict(_COMMENT.findall(source))

@@ -32,7 +32,6 @@ class KnownURL(NamedTuple):
     host: str
     host_queued: int  # URLs of the host that are queued
     host_ready_at: float
-    host_delay: float | None
 
 
 class KnownPage(NamedTuple):
@@ -50,7 +49,7 @@ class KnownPage(NamedTuple):
 _KNOWN = select(
     *(urls.c.id, urls.c.url, urls.c.raw_url, urls.c.state, urls.c.reason, urls.c.depth),
     *(urls.c.hops, urls.c.source_id, urls.c.attempts, urls.c.due, urls.c.found_at),
-    *(hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
+    *(hosts.c.name, hosts.c.pending, hosts.c.ready_at),
 ).join_from(urls, hosts, urls.c.host_id == hosts.c.id)
 
 

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict, cast
 
-from msgspec.structs import asdict
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
 from canonry.canon import redact, redaction
@@ -24,6 +23,7 @@ from canonry.storage.reading.export_rows import (
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.recrawls import recrawl_report, revisit_rows
 from canonry.storage.rows import little_new
+from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.rows.waiting import waiting_hosts
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
@@ -33,7 +33,7 @@ from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
-from canonry.storage.timestamps import iso, utc
+from canonry.storage.timestamps import Moment, iso, utc
 
 
 @contextmanager
@@ -58,7 +58,91 @@ def reading(url: str) -> Iterator[Connection]:
         )
 
 
-def status(connection: Connection) -> dict[str, Any]:
+class JobRow(TypedDict):
+    """The last crawl."""
+
+    id: int
+    command: str
+    state: str  # running, interrupted, finished or failed
+    started_at: Moment
+    ended_at: Moment | None
+    seconds: float | None  # that it took; null while it runs, or if it was killed
+    settings: dict[str, Any]  # seeds, settings and options, without passwords
+
+
+class WaitingRow(TypedDict):
+    """A host that waits for longer than its delay."""
+
+    host: str
+    until: Moment | None
+    reason: str | None  # null: its delay
+    urls: int  # that are queued
+
+
+class MergedRow(TypedDict):
+    """Links that rules merged with known URLs."""
+
+    rules: str  # joined by " + "
+    links: int
+    link: str  # an example
+    same_as: str  # what it was merged with
+
+
+class RefusedLinksRow(TypedDict):
+    """Refused links: they are invalid, or were not followed. Held and failed URLs are apart."""
+
+    reason: str
+    links: int
+    link: str  # an example
+
+
+class AliasesRow(TypedDict):
+    """Aliases of a kind and an HTTP status."""
+
+    kind: str  # redirect, canonical or rule
+    status: int | None  # HTTP status; null for a rule
+    aliases: int
+
+
+class RecrawlRow(TypedDict):
+    """What the last recrawl has found, in pages unless it says otherwise."""
+
+    began: str | None  # null: no run had ended before
+    new: int  # of URLs that were found in it
+    changed: int
+    unchanged: int
+    gone: int  # answered with an error
+    moved: int  # redirect now
+    unseen: int  # could not be fetched again, and are kept
+    rules_begun: int  # rules that act since then
+    rules_ended: int  # rules that it has revoked, or suspended
+
+
+class StoreStatus(TypedDict):
+    """What a store holds."""
+
+    policy: str  # name/version
+    job: JobRow | None  # null: no crawl has used the store
+    urls: dict[str, int]  # by state: queued, fetched, redirected, failed, held
+    hosts: int
+    keys: int
+    pages_by_status: dict[str, int]  # by HTTP status
+    repeated_bodies: int  # pages with the body of another one
+    little_new: list[LittleNew]
+    use_reserved: dict[str, int]  # pages, by the use that their sites reserve
+    held: dict[str, int]  # by reason
+    failed: dict[str, int]  # by reason
+    not_again: dict[str, int]  # pages that could not be fetched again, by reason; they stay
+    waiting: list[WaitingRow]
+    aliases: list[AliasesRow]
+    merged: list[MergedRow]
+    refused: list[RefusedLinksRow]
+    not_pages: int  # links that lead to no page, such as mailto:
+    recrawl: RecrawlRow | None  # null: none has ended
+    due: int | None  # pages that --recrawl would fetch again; null: there was no such crawl
+
+
+def status(connection: Connection) -> StoreStatus:
     """Return what the store holds, as plain data."""
     states: Counter[str] = Counter()
     reasons: dict[str, dict[str, int]] = {"held": {}, "failed": {}, "fetched": {}}
@@ -67,7 +151,7 @@ def status(connection: Connection) -> dict[str, Any]:
         if state in reasons and reason:
             reasons[state][reason] = count
     facts = read_facts(connection)
-    links = connection.execute(select(refusals).order_by(refusals.c.count.desc())).all()
+    links = connection.execute(select(refusals).order_by(refusals.c.count.desc())).mappings().all()
     job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
     return {
         "policy": facts["policy"],
@@ -77,14 +161,14 @@ def status(connection: Connection) -> dict[str, Any]:
         "keys": sum(states.values()),  # each URL has one
         "pages_by_status": {name: n for name, _, n in counts.read(connection, "pages")},
         "repeated_bodies": counts.total_of(connection, counts.REPEATED),
-        "little_new": [asdict(one) for one in little_new.read(connection)],
+        "little_new": little_new.read(connection),
         "use_reserved": {use: n for use, _, n in counts.read(connection, counts.RESERVED)},
         "held": reasons["held"],
         "failed": reasons["failed"],
         "not_again": {why: n for why, n in reasons["fetched"].items() if why != WALL},
         "waiting": [
-            {**host._asdict(), "until": iso(host.until)}
-            for host in waiting_hosts(connection, time.time())
+            {"host": one.host, "until": iso(one.until), "reason": one.reason, "urls": one.urls}
+            for one in waiting_hosts(connection, time.time())
         ],
         "aliases": [
             {"kind": one.kind, "status": one.status or None, "aliases": one.aliases}
@@ -92,45 +176,49 @@ def status(connection: Connection) -> dict[str, Any]:
         ],
         "merged": [
             {
-                "rules": row.rules,
-                "links": row.count,
-                "link": redact(row.raw_url),
-                "same_as": redact(row.same_as),
+                "rules": row["rules"],
+                "links": row["count"],
+                "link": redact(row["raw_url"]),
+                "same_as": redact(row["same_as"]),
             }
-            for row in connection.execute(select(merges).order_by(merges.c.count.desc()))
+            for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
         ],
         "refused": [
-            {"reason": row.reason, "links": row.count, "link": redact(row.sample)}
+            {"reason": row["reason"], "links": row["count"], "link": redact(row["sample"])}
             for row in links
-            if row.reason != NOT_A_PAGE
+            if row["reason"] != NOT_A_PAGE
         ],
-        "not_pages": sum(row.count for row in links if row.reason == NOT_A_PAGE),
+        "not_pages": sum(row["count"] for row in links if row["reason"] == NOT_A_PAGE),
         "recrawl": _recrawl(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
 
 
-def _recrawl(connection: Connection) -> dict[str, Any] | None:
+def _recrawl(connection: Connection) -> RecrawlRow | None:
     """Return what the last recrawl has found, with the time when it began as text."""
     found = recrawl_report.read(connection)
-    return None if found is None else {**found._asdict(), "began": iso(found.began or None)}
+    if found is None:
+        return None
+    return cast("RecrawlRow", {**found._asdict(), "began": iso(found.began or None)})
 
 
-def _job(connection: Connection, row: RowMapping) -> dict[str, Any]:
+def _job(connection: Connection, row: RowMapping) -> JobRow:
     """Return a job, with its times as text and the seconds that it took.
 
     It ended when the last worker of its run did: all of them began at the same time. Its settings
     lose the passwords of its seeds.
     """
-    settings = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
+    settings: Any = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
     ended = row["ended_at"]
     if ended is not None:
         its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row["started_at"])
         ended = connection.scalar(its_run)
     return {
-        **row,
+        "id": row["id"],
+        "command": row["command"],
+        "state": row["state"],
         "settings": settings,
-        "started_at": iso(row["started_at"]),
+        "started_at": iso(row["started_at"]) or "",
         "ended_at": iso(ended),
         "seconds": None if ended is None else round(ended - row["started_at"], 3),
     }

@@ -12,7 +12,7 @@ from canonry.crawler.cli.crawl.serve_command import serve_option, token_option, 
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.store_json import CrawlJSON, program
+from canonry.crawler.cli.printed.store_json import CrawlJSON, told
 from canonry.crawler.cli.setting_options import (
     Grouped,
     by_section,
@@ -26,7 +26,7 @@ from canonry.crawler.named_policies import find_policy, warnings_for
 from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
-from canonry.crawler.run import bodies, workers
+from canonry.crawler.run import workers
 from canonry.crawler.run.job.resumption import resumed, without_secrets
 from canonry.crawler.settings import Settings, is_given, load, sources
 from canonry.crawler.web import listening, serving
@@ -131,22 +131,19 @@ def crawl(
             update=update,
         )
     with report.reading(store) as connection:
-        store_status = report.status(connection)
-    store_status["unread"] = bodies.unread_in(store_status)
+        store_status = told(report.status(connection))
     job = store_status["job"]
     seconds = result.seconds if job is None or job["seconds"] is None else job["seconds"]
     if as_json:
-        print_json(
-            CrawlJSON(
-                program=program(),
-                **store_status,
-                seconds=round(seconds, 3),
-                finished=result.finished and not result.is_fruitless,
-                kept_options=kept.values,
-                failed_seeds=last_words.as_data(result.failed_seeds, settings),
-                run=result.progress,
-            )
-        )
+        found: CrawlJSON = {
+            **store_status,
+            "seconds": round(seconds, 3),
+            "finished": result.finished and not result.is_fruitless,
+            "kept_options": kept.values,
+            "failed_seeds": last_words.as_data(result.failed_seeds, settings),
+            "run": result.progress,
+        }
+        print_json(found)
     else:
         summaries.status(store_status)
         pages = counted(result.progress.pages, "page")

@@ -10,11 +10,10 @@ import click
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.store_json import DemoJSON, DemosJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.demo.run import Result, kept_store, run
+from canonry.crawler.demo.run import DemoResults, Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
 from canonry.crawler.plurals import counted
 
@@ -47,7 +46,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     told = {"notify": render.notify} if LOUDNESS.verbose else {}  # else the results say it
     results = run(named, keep=keep, **told)
     if as_json:
-        print_json(DemosJSON(crawls=[DemoJSON(**result._asdict()) for result in results]))
+        print_json(DemoResults(crawls=results))
     else:
         _show(results)
         where = "FILE" if keep is None else str(kept_store(keep, named[0]))

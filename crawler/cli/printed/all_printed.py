@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from canonry.crawler.cli.printed import file_json, policy_json, rule_json, store_json
+from canonry.crawler.demo.run import DemoResults
 from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
@@ -59,7 +60,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "canon": file_json.CanonicalJSON | file_json.RefusedJSON,  # for each line
         "crawl": store_json.CrawlJSON,
         "dedup": file_json.DedupJSON,
-        "demo": store_json.DemosJSON,
+        "demo": DemoResults,
         "explain": file_json.ExplainJSON,
         "extract": file_json.ExtractJSON,
         "hosts block": store_json.SteeredJSON,
@@ -72,7 +73,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "keys publish": file_json.PublishedKeysJSON,
         "keys to-store": file_json.AddedKeysJSON,
         "migrate": file_json.MigratedJSON,
-        "patterns exclude": store_json.SteeredJSON | ExclusionPreview,
+        "patterns exclude": ExclusionPreview | store_json.SteeredJSON,
         "patterns include": store_json.SteeredJSON,
         "patterns list": PatternListing,
         "patterns repeats": RepeatListing,

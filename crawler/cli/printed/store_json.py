@@ -7,8 +7,7 @@ import msgspec
 from canonry import __version__
 from canonry.canon.pipeline import is_compiled
 from canonry.crawler.observe.progress import Progress
-from canonry.storage.rows.little_new import LittleNew
-from canonry.storage.timestamps import Moment
+from canonry.storage.reading.report import StoreStatus
 
 
 class ProgramJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,90 +22,18 @@ def program() -> ProgramJSON:
     return ProgramJSON(version=__version__, compiled=is_compiled())
 
 
-class JobJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """The last crawl."""
-
-    id: int
-    command: str
-    state: str  # running, interrupted, finished or failed
-    started_at: Moment
-    ended_at: Moment | None
-    seconds: float | None  # that it took; null while it runs, or if it was killed
-    settings: dict[str, Any]  # seeds, settings and options, without passwords
-
-
-class WaitingJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A host that waits for longer than its delay."""
-
-    host: str
-    until: Moment | None
-    reason: str | None  # null: its delay
-    urls: int  # that are queued
-
-
-class MergedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Links that rules merged with known URLs."""
-
-    rules: str  # joined by " + "
-    links: int
-    link: str  # an example
-    same_as: str  # what it was merged with
-
-
-class RefusedLinksJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Refused links: they are invalid, or were not followed. Held and failed URLs are apart."""
-
-    reason: str
-    links: int
-    link: str  # an example
-
-
-class AliasesJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Aliases of a kind and an HTTP status."""
-
-    kind: str  # redirect, canonical or rule
-    status: int | None  # HTTP status; null for a rule
-    aliases: int
-
-
-class RecrawlJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last recrawl has found, in pages unless it says otherwise."""
-
-    began: str | None  # null: no run had ended before
-    new: int  # of URLs that were found in it
-    changed: int
-    unchanged: int
-    gone: int  # answered with an error
-    moved: int  # redirect now
-    unseen: int  # could not be fetched again, and are kept
-    rules_begun: int  # rules that act since then
-    rules_ended: int  # rules that it has revoked, or suspended
-
-
-class StatusJSON(msgspec.Struct, kw_only=True):
+class StatusJSON(StoreStatus):
     """What a store holds."""
 
     program: ProgramJSON
-    policy: str  # name/version
-    job: JobJSON | None  # null: no crawl has used the store
-    urls: dict[str, int]  # by state: queued, fetched, redirected, failed, held
-    hosts: int
-    keys: int
-    pages_by_status: dict[int, int]  # by HTTP status
-    repeated_bodies: int  # pages with the body of another one
-    little_new: list[LittleNew]
-    use_reserved: dict[str, int]  # pages, by the use that their sites reserve
-    held: dict[str, int]  # by reason
-    failed: dict[str, int]  # by reason
-    not_again: dict[str, int]  # pages that could not be fetched again, by reason; they stay
-    waiting: list[WaitingJSON]
-    aliases: list[AliasesJSON]
-    merged: list[MergedJSON]
-    refused: list[RefusedLinksJSON]
-    not_pages: int  # links that lead to no page, such as mailto:
-    recrawl: RecrawlJSON | None = None  # null: none has ended
-    due: int | None  # pages that --recrawl would fetch again; null: there was no such crawl
     unread: dict[str, int]  # pages whose body was not read, by reason
+
+
+def told(store_status: StoreStatus) -> StatusJSON:
+    """Return what a store holds as it is told to people and programs."""
+    from canonry.crawler.run import bodies  # noqa: PLC0415 - loads what fetches
+
+    return {**store_status, "program": program(), "unread": bodies.unread_in(store_status)}
 
 
 class FailedSeedJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +46,7 @@ class FailedSeedJSON(msgspec.Struct, frozen=True, kw_only=True):
     advice: str | None  # the option or setting that may help
 
 
-class CrawlJSON(StatusJSON, kw_only=True):
+class CrawlJSON(StatusJSON):
     """What a crawl did, and what its store holds."""
 
     seconds: float
@@ -177,26 +104,6 @@ class ScopeJSON(msgspec.Struct, frozen=True, kw_only=True):
     urls: list[JudgedJSON]
 
 
-class DemoJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A crawl of the demo site, compared with the truth."""
-
-    policy: str
-    resources: int  # on the site
-    fetched: int  # of these
-    missed: list[str]
-    fetched_again: int
-    again_for_want_of: dict[str, int]  # by the rule that would have suppressed the request
-    repeated: int  # requests for a URL that was requested before: to learn what changes by itself
-    disallowed: int  # requests that robots.txt disallows
-    endless: int  # pages of crawler traps that were fetched
-    requests: int
-    seconds: float
-    links: int
-    merged: list[MergedJSON]
-    aliases: list[AliasesJSON]
-    is_right: bool  # none missed, none disallowed, none twice for which the policy has a rule
-
-
 class SteeredJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a person has changed of the queue; what does not apply is left out."""
 
@@ -205,9 +112,3 @@ class SteeredJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     pattern: str | None = None  # that is excluded now, or included again
     held: int | None = None  # queued URLs
     released: int | None = None  # URLs that went back to the queue
-
-
-class DemosJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """What the demo has found, under each policy."""
-
-    crawls: list[DemoJSON]

@@ -9,12 +9,11 @@ from canonry.canon.policies import versioned_name
 from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.store_json import StatusJSON, UpgradeJSON, program
+from canonry.crawler.cli.printed.store_json import UpgradeJSON, told
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.named_policies import find_policy
 from canonry.crawler.plurals import counted
-from canonry.crawler.run import bodies
 from canonry.crawler.run.job import lease_owners
 from canonry.crawler.settings import SettingsError
 from canonry.storage.facts import read_facts
@@ -31,12 +30,11 @@ def status(store: str, *, as_json: bool) -> int:
     This works while a crawl is writing to the store, too.
     """
     with report.reading(store) as connection:
-        store_status = report.status(connection)
-    store_status["unread"] = bodies.unread_in(store_status)
+        store_status = told(report.status(connection))
     if store_status["job"] is not None:
         store_status["job"]["state"] = lease_owners.state_now(store_status["job"])
     if as_json:
-        print_json(StatusJSON(program=program(), **store_status))
+        print_json(store_status)
     else:
         summaries.status(store_status)
         kernel = "compiled" if is_compiled() else "not compiled, so slower"

@@ -1,8 +1,7 @@
 """Last words of a crawl: what it could not do, why, what helps, and the exit code."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
 from canonry.crawler.cli.printed.store_json import FailedSeedJSON
@@ -11,7 +10,9 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
 from canonry.crawler.run.wiring import CrawlResult
 from canonry.crawler.settings import Settings
+from canonry.storage.reading.report import RecrawlRow, StoreStatus
 
+_OF_PAGES = ("new", "changed", "unchanged", "gone", "moved")  # of what a recrawl has found
 _MOST = 10  # seeds that are told one by one
 
 
@@ -30,9 +31,7 @@ def as_data(seeds: Sequence[FailedSeed], settings: Settings) -> list[FailedSeedJ
     ]
 
 
-def spoken(
-    result: CrawlResult, store_status: Mapping[str, Any], settings: Settings
-) -> Iterator[str]:
+def spoken(result: CrawlResult, store_status: StoreStatus, settings: Settings) -> Iterator[str]:
     """Yield the sentences that a crawl ends with.
 
     Args:
@@ -73,10 +72,9 @@ def spoken(
         yield f"Stopped at --max-pages {crawl.max_pages:,}; {counted(queued, 'URL')} {verb} queued."
 
 
-def _of_recrawl(found: Mapping[str, Any]) -> Iterator[str]:
+def _of_recrawl(found: RecrawlRow) -> Iterator[str]:
     """Yield what a recrawl has found."""
-    kinds = ("new", "changed", "unchanged", "gone", "moved")
-    pages = ", ".join(f"{found[kind]:,} {kind}" for kind in kinds)
+    pages = ", ".join(f"{number:,} {kind}" for kind, number in found.items() if kind in _OF_PAGES)
     unseen = f"; {found['unseen']:,} could not be seen, and are kept" if found["unseen"] else ""
     yield f"Pages since the last run: {pages}{unseen}."
     if found["rules_begun"] or found["rules_ended"]:

@@ -17,14 +17,16 @@ from canonry.crawler.plurals import counted
 from canonry.storage.timestamps import moment
 
 if TYPE_CHECKING:
+    from canonry.crawler.cli.printed.store_json import StatusJSON
     from canonry.crawler.inquiry.rule_facts import RuleReport
     from canonry.storage.copying import Forecast
+    from canonry.storage.reading.report import AliasesRow
 
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")
 
 
-def status(store_status: Mapping[str, Any]) -> None:
+def status(store_status: "StatusJSON") -> None:
     """Print what a store holds."""
     job = store_status["job"]
     if job is not None:
@@ -49,10 +51,8 @@ def status(store_status: Mapping[str, Any]) -> None:
         "Hosts with little new text (canonry patterns exclude PATTERN)",
         ("host", "new text", "most of it with the pattern", "pages", "new text"),
         [
-            (host, f"{share:.0%}", pattern, pages, f"{pattern_share:.0%}")
-            for host, share, pattern, pages, pattern_share in map(
-                dict.values, store_status["little_new"]
-            )
+            (one.host, f"{one.share:.0%}", one.pattern, one.pages, f"{one.pattern_share:.0%}")
+            for one in store_status["little_new"]
         ],
     )
     if uses := store_status["use_reserved"]:
@@ -88,15 +88,16 @@ def _say(sentence: str) -> None:
     console.print(f"{escape(hanging(sentence, console))}\n")
 
 
-def aliases(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def aliases(title: str, rows: Sequence["AliasesRow"]) -> None:
     """Print how many aliases there are by kind and HTTP status, which rules have none of."""
     lines = [(row["kind"], str(row["status"] or ""), row["aliases"]) for row in rows]
     table(title, ("kind", "HTTP status", "count"), lines)
 
 
-def _limit_of(store_status: Mapping[str, Any]) -> str | None:
+def _limit_of(store_status: "StatusJSON") -> str | None:
     """Return in words where the last crawl stopped before its queue was empty; None if not."""
     job = store_status["job"]
+    assert job is not None  # noqa: S101 - the caller has looked
     most = job["settings"].get("settings", {}).get("crawl", {}).get("max_pages", 0)
     urls = store_status["urls"]
     if job["state"] == "finished" and urls["queued"] and 0 < most <= urls["fetched"]:
