@@ -30,6 +30,7 @@ _KEPT = frozenset(
         HoldReason.PORT,
         HoldReason.UNDISCOVERED,
         HoldReason.DELETED,
+        HoldReason.LONG_GONE,
     )
 )
 

@@ -145,6 +145,9 @@ REMEDIES: Mapping[str, Remedy] = MappingProxyType(
         HoldReason.PATTERN_EXCLUDED.label: _include,
         HoldReason.UNDISCOVERED.label: _says("the engine puts it when it finds it"),
         HoldReason.DELETED.label: _says("the engine puts it again"),
+        HoldReason.LONG_GONE.label: _says(
+            "a link, once it is forgotten: 30 days after an export said so"
+        ),
         HoldReason.OURS.label: _says("the next crawl asks it again"),
         Fault.DNS.label: _says(f"a name that this machine can resolve; then {_SAME}"),
         Fault.ADDRESS.label: lambda case: _ADDRESS if refused_port(case.url) is None else _PORTS,

@@ -10,6 +10,14 @@ from canonry.storage.http_status import MAX_REDIRECTS
 _Positive = Annotated[int, Meta(ge=1)]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+_Age = Annotated[
+    str,
+    Meta(
+        pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])?$",
+        description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w", '
+        'or "" for never',
+    ),
+]
 _DAY = 86_400.0  # seconds
 # Until a page is fetched again: at least, at first if nothing is known of it, and at most.
 _LEAST, _FIRST, _MOST = _DAY, 7 * _DAY, 90 * _DAY
@@ -55,15 +63,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     first: tuple[str, ...]
     max_hops: Annotated[int, Meta(ge=0, le=MAX_REDIRECTS)]
     max_crawl_delay: _Seconds
-    recrawl_after: Annotated[
-        str,
-        Meta(
-            pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])?$",
-            description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w", '
-            'or "" for never',
-        ),
-    ]
+    recrawl_after: _Age
     recrawl: bool
+    forget_after: _Age
     keep_options: bool
     respect_nofollow: bool
     purpose: tuple[Literal["search", "ai-input", "ai-train", "tdm"], ...]
@@ -80,6 +82,11 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def recrawl_seconds(self) -> float | None:
         """Return the age in seconds at which a page is fetched again, or None for never."""
         return _seconds(self.recrawl_after) if self.recrawl_after else None
+
+    @property
+    def forget_seconds(self) -> float | None:
+        """Return how long a URL has to be gone until it is forgotten, or None for never."""
+        return _seconds(self.forget_after) if self.forget_after else None
 
     @property
     def is_recrawl(self) -> bool:

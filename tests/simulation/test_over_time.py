@@ -1,6 +1,7 @@
 """What was learned is about now, and what was known is kept: night after night."""
 
 import random
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from simulation.history import follow
 from simulation.nights import Faults
 from simulation.world import ALWAYS, NEVER, Accident, Parameter, Site, Span, quiet_site
+from support.stores import assert_counts_are_right, faults_of, open_store
 
 pytestmark = pytest.mark.sqlite
 _PAGES = 32
@@ -130,6 +132,28 @@ def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:
     site.pages |= {n: Span(0, 2) for n in range(_PAGES + 1, 2 * _PAGES + 1)}
     all_of_them, living = 2 * _PAGES + 2, _PAGES + 2  # with the home page and robots.txt
     assert _requests(site, 7, tmp_path)[3:] == [all_of_them, all_of_them, living, living]
+
+
+class _Nights(frozenset[int]):
+    """Nights one by one: a page that comes back lives on some of them."""
+
+
+def test_what_has_been_gone_for_long_leaves_the_store_and_is_new_when_it_is_linked_again(
+    tmp_path: Path,
+) -> None:
+    site = quiet_site(6, styles=[(0, "item"), (3, "docs")], kept=300)  # six names move for good
+    site.pages |= {n: Span(0, 2) for n in range(7, 12)}
+    back, last = 7, 46
+    site.pages[back] = _Nights({0, 1, 2, *range(45, 50)})  # type: ignore[assignment]
+    faults = Faults(kills=2, workers=2)
+    found = _requests(site, last, tmp_path, {"crawl": {"forget_after": "9d"}}, faults)
+    assert found[-1] <= 1.3 * (6 + 3)
+    with closing(open_store(tmp_path)) as store, store.transaction() as connection:
+        known = list(connection.exec_driver_sql("SELECT url FROM urls").scalars())
+        assert_counts_are_right(connection)
+        assert faults_of(connection) == []
+    home = "http://site.example/"
+    assert sorted(known) == sorted([home, *(f"{home}docs/{n}" for n in range(1, 8))])
 
 
 @pytest.mark.parametrize("nights", [Span(2, 10_000), Span(0, 1), Span(2, 3)])

@@ -28,7 +28,7 @@ from canonry.crawler.settings.sections import CrawlSettings
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.recrawls import absences, revisit_rows
+from canonry.storage.recrawls import absences, forgetting, revisit_rows
 from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import jobs
@@ -47,6 +47,7 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.PATTERN_EXCLUDED,
     HoldReason.UNDISCOVERED,
     HoldReason.DELETED,
+    HoldReason.LONG_GONE,
 }
 _BUDGETS = frozenset({HoldReason.PATTERN_BUDGET, HoldReason.HOST_BUDGET})
 _MOST_TOLD = 10  # unusable lines of lists, which are reported one by one
@@ -149,6 +150,7 @@ def prepare(
         blocked_hosts.unblock_those_for_now(connection)
         last = _last_job(connection)
         lease_owners.close_in(connection)
+        _forget(connection, settings.crawl, now)
         this = msgspec.json.decode(job)
         if last is None or lease_owners.unsigned(last) != this:
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
@@ -173,6 +175,13 @@ def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> None:
         revisit_rows.requeue(connection, now, first, most, absences.is_due(now))
     elif crawl.recrawl_seconds is not None:
         requeueing.requeue(connection, now - crawl.recrawl_seconds, absences.is_due(now))
+
+
+def _forget(connection: Connection, crawl: CrawlSettings, now: float) -> None:
+    """Forget what has long been gone, unless another worker remembers it."""
+    after = crawl.forget_seconds
+    if crawl.is_recrawl and after is not None and not lease_owners.are_running(connection):
+        forgetting.forget(connection, now, after)
 
 
 def _correct_clock(
