@@ -114,6 +114,17 @@ def test_one_bad_night_costs_one_night(tmp_path: Path) -> None:
     assert found[3] <= found[1] + len(sites)
 
 
+@pytest.mark.parametrize("setting", [{}, {"crawl": {"recrawl": True}}])
+def test_a_server_that_still_fails_is_asked_for_one_page_and_for_all_once_it_answers(
+    tmp_path: Path, setting: dict[str, Any]
+) -> None:
+    site = quiet_site(_PAGES, accidents=[("unavailable", Span(2, 4))])
+    found = _requests(site, 6, tmp_path, setting, Faults(kills=1, workers=2))
+    assert found[1] > 2 * _PAGES, "each page, with retries"
+    assert max(found[2:4]) <= 20, "the home page and one more, with retries, and robots.txt"
+    assert found[4] >= _PAGES
+
+
 @pytest.mark.parametrize("wall", ["consent", "parked"])
 def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path, wall: Accident) -> None:
     found = _requests(quiet_site(_PAGES, accidents=[(wall, Span(2, 5))]), 6, tmp_path)
