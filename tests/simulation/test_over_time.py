@@ -46,6 +46,16 @@ def test_a_parameter_that_selected_for_some_nights_is_believed_again(tmp_path: P
     assert found[-1] <= 1.3 * _PAGES
 
 
+@pytest.mark.parametrize(("pages", "values"), [(24, "abc"), (40, "abcdef")])
+def test_one_of_several_values_that_begins_to_select_is_believed_the_same_night(
+    tmp_path: Path, pages: int, values: str
+) -> None:
+    """What refutes the rule was asked as a test of it, and has to be asked again to be sure."""
+    ref = Parameter("ref", tuple(values), ALWAYS, selects=Span(2, 10_000))
+    found = _requests(quiet_site(pages, parameters=[ref]), 3, tmp_path)
+    assert max(found) <= 1.2 * len(values) * pages
+
+
 def test_of_two_rules_that_a_pair_refutes_the_true_one_goes_on(tmp_path: Path) -> None:
     ref = Parameter("ref", ("a", "b", "c"), ALWAYS, selects=Span(2, 10_000))
     found = _requests(
