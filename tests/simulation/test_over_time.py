@@ -100,6 +100,15 @@ def test_a_clock_that_was_ahead_before_all_is_gone_loses_nothing(tmp_path: Path)
     assert follow([site], 3, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
 
 
+@pytest.mark.parametrize("accident", ["gone", "log-in"])
+def test_what_a_clock_that_was_ahead_believed_to_be_gone_is_asked_in_the_next_night(
+    tmp_path: Path, accident: Accident
+) -> None:
+    site = quiet_site(_PAGES, accidents=[(accident, Span(2, 3))])
+    jumps = {3: Faults(jump=90_000)}
+    assert follow([site], 4, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
+
+
 def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
     _requests(quiet_site(_PAGES, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
 
