@@ -32,6 +32,7 @@ class HoldReason(Enum):
     PATTERN_EXCLUDED = "its pattern is excluded (canonry patterns)"
     UNDISCOVERED = "another URL leads to it, and the engine that fetches has not found it itself"
     DELETED = "the engine that fetches has deleted it; it is new when it comes again"
+    LONG_GONE = "it has been gone, or redirected for good, for as long as forget_after says"
     OURS = "Canonry itself failed on it; a message said how, and the next run tries again"
 
     @property

@@ -174,6 +174,9 @@ REASONS: Mapping[HoldReason | Fault, ReasonRow] = MappingProxyType(
             "the engine puts it when it finds it", _ENGINE, is_released=False
         ),
         HoldReason.DELETED: ReasonRow("the engine puts it again", _ENGINE, is_released=False),
+        HoldReason.LONG_GONE: ReasonRow(
+            "a link, once it is forgotten: 30 days after an export said so", is_released=False
+        ),
         HoldReason.OURS: ReasonRow(
             "the next crawl asks it again", "After ten in a row, the run ends.", is_looked_at=True
         ),

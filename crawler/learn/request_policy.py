@@ -217,3 +217,4 @@ class Probe(NamedTuple):
     url: str
     priority: int = QUESTION  # of requests that may decide a rule
     is_control: bool = False  # of a recrawl: what of a page changes by itself?
+    url_id: int = 0  # in the store; 0: it has none

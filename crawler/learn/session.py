@@ -272,10 +272,13 @@ class LearningSession(StoredRules):
         urls.promote(connection, sooner, QUESTION)
         watched = [one.walls for one in learnings if one.walls is not None]
         effects = wall_effects.apply(connection, watched, now, self._notify)
-        found = rows_of(connection, "SELECT url FROM urls WHERE id", probed_ids)
-        probes = tuple([Probe(url) for (url,) in found] + [Probe(q) for q in effects.questions])
+        found = rows_of(connection, "SELECT url, id FROM urls WHERE id", probed_ids)
+        probes = [Probe(url, url_id=url_id) for url, url_id in found]
+        probes += map(Probe, effects.questions)
         self.seconds += time.thread_time() - start
-        return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
+        return Learned(
+            tuple(later), tuple(probes), tuple(sooner), tuple(held), len(released), effects
+        )
 
     def hold_further_names(self, connection: Connection, now: float) -> None:
         """Hold fetched URLs whose page is there under the name that rules want.
@@ -310,7 +313,7 @@ class LearningSession(StoredRules):
             answer = AnsweredPage(probe.url, 0, blocks, page.size) if page and blocks else None
             is_made_up = walls is not None and walls.answered_question(probe.url, answer)
             if page is not None and page.status == OK and not is_made_up:
-                site.page(identity, 0, PageAnswer(page.digest, blocks), None)
+                site.page(identity, probe.url_id, PageAnswer(page.digest, blocks), None)
             yield name
         for one in recorded:
             if not one.late:

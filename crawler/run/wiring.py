@@ -46,6 +46,7 @@ from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage import Store, StoreError, StoreRewoundError
 from canonry.storage.recrawls import absences, recrawl_report
+from canonry.storage.rows.requeueing import Requeue
 from canonry.storage.sql.engine import Writer
 from canonry.storage.sql.sqlite_engine import limit_cache
 
@@ -180,7 +181,7 @@ async def _crawl(
         store.budgets_of = url_filter.budgets_of
         store.host_budget = url_filter.host_budget
         job = as_job(seeds, listed, settings)
-        prepare(store, url_filter, settings, job, opened.notify)
+        rest = prepare(store, url_filter, settings, job, opened.notify)
         url_ids = [admission.url_id for admission in store.admit(candidates, time.time())]
         with store.transaction() as connection:
             limit_cache(connection, _STORE_CACHE_KIB)
@@ -189,7 +190,7 @@ async def _crawl(
         number = store.begin_job("crawl", signed(job, worker, options), now, began)
         try:
             async with client:
-                run = _build(opened, client, turns, clock, url_filter, settings, worker)
+                run = _build(opened, client, turns, clock, url_filter, settings, worker, rest)
                 with _watched(watch(run)), process.stopping(run, opened.notify):
                     start = time.monotonic()
                     finished = await run.run()
@@ -263,6 +264,7 @@ def _build(
     url_filter: URLFilter,
     settings: Settings,
     worker: str,
+    rest: Requeue | None,
 ) -> Crawl:
     """Build a crawl from its opened resources and its settings."""
     archiving = _unchanged if opened.archive is None else opened.archive.archiving
@@ -280,6 +282,7 @@ def _build(
         revisits=RevisitSession(IntervalLimits(*crawl.intervals), time.time())
         if crawl.recrawl
         else None,
+        rest=rest,
     )
     robots = RobotsChecker(
         get_robots, store_session, clock, crawl.token, fetch.retry_wait, fetch.retries

@@ -40,6 +40,14 @@ WHAT, AGAIN, PACE, WHOM, WAY, SAME, KEPT = GROUPS = (
 _Positive = Annotated[int, Meta(ge=1)]
 _Limit = Annotated[int, Meta(ge=0)]
 _Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+_Age = Annotated[
+    str,
+    Meta(
+        pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])?$",
+        description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w", '
+        'or "" for never',
+    ),
+]
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DAY = 86_400.0  # seconds
 # Until a page is fetched again: at least, at first if nothing is known of it, and at most.
@@ -201,18 +209,22 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ),
     ] = False
     recrawl_after: Annotated[
-        str,
-        Meta(
-            pattern=r"^(0|[0-9]+(\.[0-9]+)?[smhdw])?$",
-            description='a time with its unit, such as "90s", "30m", "12h", "7d" or "4w", '
-            'or "" for never',
-        ),
+        _Age,
         Setting(
             'At the start of a run, fetch pages again that are older than this: "12h", "7d", "4w".',
             '"" is never. The requests are conditional (ETag, Last-Modified), so unchanged pages '
             "cost little.",
         ),
     ] = ""
+    forget_after: Annotated[
+        _Age,
+        Setting(
+            "A recrawl forgets what has been gone (404, 410), or has redirected for good, for this",
+            'long, so that it costs no more requests; "" is never. A link to it is new then. An '
+            "export by cursor says first that its document is gone; a cursor that is older than 30 "
+            "days then may have to begin anew.",
+        ),
+    ] = "180d"
     keep_options: Annotated[
         bool,
         Setting(
@@ -267,6 +279,11 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def recrawl_seconds(self) -> float | None:
         """Return the age in seconds at which a page is fetched again, or None for never."""
         return _seconds(self.recrawl_after) if self.recrawl_after else None
+
+    @property
+    def forget_seconds(self) -> float | None:
+        """Return how long a URL has to be gone until it is forgotten, or None for never."""
+        return _seconds(self.forget_after) if self.forget_after else None
 
     @property
     def is_recrawl(self) -> bool:

@@ -21,6 +21,7 @@ from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.tables.figure_tables import exports, members
 
 START = "start"  # the cursor of a reader that has nothing
+_ANEW = f"export everything again, into an empty index: --since {START}"
 _CURSOR = re.compile(r"([1-9][0-9]{0,17})-([0-9a-f]{12})")
 _SAID = 16  # bytes of a hash
 _WRITTEN = 50_000  # rows in one statement
@@ -88,19 +89,23 @@ def number_of(connection: Connection, since: str) -> int:
             has an offset): the reader has all exports up to then.
 
     Raises:
-        StoreError: if it is none of these, or a cursor that this store did not make.
+        StoreError: if it is none of these, a cursor that this store did not make, or one from
+            before something was forgotten.
     """
     if since == START:
         return 0
     found = _CURSOR.fullmatch(since)
     if found is None:
         made = exports.c.made_at <= _moment(since)
-        return connection.scalar(select(func.max(exports.c.id)).where(made)) or 0
+        last = connection.scalar(select(func.max(exports.c.id)).where(made))
+        first = connection.scalar(select(func.min(exports.c.id))) or 1
+        if last is None and first > 1:
+            raise StoreError(f"what was exported by {since} is forgotten; {_ANEW}")
+        return last or 0
     number = int(found[1])
     if cursor_of(connection, number) != since:
         raise StoreError(
-            f"the cursor {since} is not of this store, or of a later state of it; export "
-            f"everything again: --since {START}"
+            f"the cursor {since} is not of this store, of a later state of it, or too old; {_ANEW}"
         )
     return number
 

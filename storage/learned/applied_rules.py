@@ -21,7 +21,7 @@ from canonry.storage.learned.classes import (
     release,
     restore,
 )
-from canonry.storage.records import ALIAS, ORDINARY, TARGET
+from canonry.storage.records import ALIAS, ORDINARY, TARGET, WALL
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql import transitions, url_suffixes
 from canonry.storage.sql.bulk import change_rows, insert_rows, rows_of, stream_rows
@@ -180,10 +180,11 @@ def hold_fetched(
 
 
 def _with_pages(connection: Connection, url_ids: Collection[int]) -> set[int]:
-    """Return those of some URLs that were fetched, and have a page without an error."""
+    """Return those of some URLs that were fetched, and have a page: no error, and no wall."""
     question = (
         f"SELECT url_id FROM pages JOIN url_rows ON id = url_id "  # noqa: S608 - our number
-        f"WHERE status = {OK:d} AND state = {State.FETCHED:d} AND url_id"
+        f"WHERE status = {OK:d} AND state = {State.FETCHED:d} AND coalesce(reason, '') <> '{WALL}' "
+        "AND url_id"
     )
     return {url_id for (url_id,) in rows_of(connection, question, list(url_ids))}
 

@@ -6,6 +6,7 @@ believed to be gone when the next run finds the same. What is gone, or moved for
 more rarely.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,8 +15,10 @@ import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    and_,
     exists,
     func,
+    or_,
     select,
     text,
     update,
@@ -28,7 +31,7 @@ from canonry.storage.recrawls.revisit_rows import host_ids_of
 from canonry.storage.rows import pages
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.rows.requeueing import queue_ids_again
-from canonry.storage.sql import transitions
+from canonry.storage.sql import counts, transitions
 from canonry.storage.sql.bulk import change_rows, put, rows_of
 from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.schema import pages as page_rows
@@ -210,6 +213,43 @@ def is_due(now: float) -> ColumnElement[bool]:
     """Return the condition on `urls` that a URL is not to be left alone for longer."""
     rests = (absences.c.url_id == urls.c.id, absences.c.due > now, absences.c.due < now + _LONGEST)
     return ~exists(select(text("1")).select_from(absences).where(*rests))
+
+
+def are_unseen(connection: Connection) -> bool:
+    """Return True if there are pages that could not be fetched again when they were asked last."""
+    return any(
+        state == "fetched" and reason not in {"", WALL, OUTAGE}
+        for state, reason, _number in counts.read(connection, "urls")
+    )
+
+
+_UNSEEN = and_(
+    urls.c.state == State.FETCHED, urls.c.reason.is_not(None), urls.c.reason.not_in((WALL, OUTAGE))
+)
+
+
+def is_first() -> ColumnElement[bool]:
+    """Return the condition on `urls` that a URL need not wait until its host has answered again.
+
+    Of pages of a host that could not be fetched again, one goes first.
+    """
+    first = select(func.min(urls.c.id)).where(_UNSEEN).group_by(urls.c.host_id)
+    return or_(~_UNSEEN, urls.c.id.in_(first))
+
+
+def unseen(connection: Connection) -> dict[int, "array[int]"]:
+    """Return by the id of their host the ids of URLs of such pages, 8 bytes each."""
+    found: defaultdict[int, array[int]] = defaultdict(lambda: array("q"))
+    for host_id, url_id in connection.execute(select(urls.c.host_id, urls.c.id).where(_UNSEEN)):
+        found[host_id].append(url_id)
+    return found
+
+
+def hosts_answered_since(connection: Connection, since: float) -> set[int]:
+    """Return the ids of hosts that have answered a request since a time."""
+    is_answer = (url_rows.c.due >= since, url_rows.c.reason.is_(None))
+    states = url_rows.c.state.in_((State.FETCHED, State.REDIRECTED))
+    return set(connection.scalars(select(url_rows.c.host_id).where(states, *is_answer).distinct()))
 
 
 def number_left(connection: Connection) -> int:

@@ -89,14 +89,16 @@ def _latest_event(connection: Connection, lease: float) -> float:
 def _set_back(connection: Connection, now: float, ahead: float) -> None:
     """Shorten all waits, and move future events to the past; they keep their order.
 
-    So a page that was fetched by the wrong clock was fetched before its run had ended.
+    So a page that was fetched by the wrong clock was fetched before its run had ended. A recrawl
+    takes it for fetched when the last run began that the clock was right for: it asks once more.
     """
+    began = connection.scalar(select(func.max(jobs.c.started_at)).where(jobs.c.started_at <= now))
 
     def past(column: Column[float]) -> ColumnElement[float]:
         return case((column < now + ahead, column - ahead), else_=now)
 
     settled = and_(url_rows.c.state != State.QUEUED, url_rows.c.due > now)
-    connection.execute(update(url_rows).where(settled).values(due=past(url_rows.c.due)))
+    connection.execute(update(url_rows).where(settled).values(due=began or 0.0))
     for table, column in _WAITS:
         sooner = {column.name: column - ahead}
         connection.execute(update(table).where(column > now).values(sooner))

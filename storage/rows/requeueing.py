@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection
+from typing import TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
 
@@ -11,6 +12,7 @@ from canonry.storage.sql.bulk import change_rows
 from canonry.storage.sql.schema import State, url_rows, urls
 from canonry.storage.sql.transitions import QUEUED, StateReason, Transition, state_reason
 
+Requeue: TypeAlias = Callable[[Connection], int]  # returns how many URLs it queues
 _REVIEWED = 20_000  # URLs in memory at once while all are checked
 _AGAIN = (  # with the priority before any promotion
     f"UPDATE url_rows SET state = {State.QUEUED:d}, reason = NULL, attempts = 0, due = 0, "  # noqa: S608 - ours

@@ -113,7 +113,7 @@ def follow(
             tell(f"    {site.styles}, {site.slashes}, https from {site.secure}, {site.calendar}")
     for number in range(1, nights + 1):
         night = live(number, sites, store, seed, faults(number), settings)
-        index.follow()
+        index.follow(night.ended_at)
         wrong = auditor.check(night, index)
         found += wrong
         if tell:

@@ -61,6 +61,7 @@ class Machine(asyncio.SelectorEventLoop):
         self.now = 0.0
         super().__init__()
         self.began = began
+        self._first = int(began) // 60  # process: none of another night has its number
         self.random = random.Random(seed)
         self.answer: _Answer
         self.is_up: Callable[[str], bool] = lambda _host: True
@@ -97,7 +98,7 @@ class Machine(asyncio.SelectorEventLoop):
             steps: of its code between two awaits, until it is killed; 0: it is not.
             begins: transactions that it begins until it is killed; 0: it is not.
         """
-        number = len(self._killed) + 1
+        number = self._first + len(self._killed)
         self._killed[number] = self.create_future()
         self._left[number], self._begins[number] = steps, begins
 
@@ -216,6 +217,7 @@ class Machine(asyncio.SelectorEventLoop):
             patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=self.random.getrandbits(128)))
             patch.setattr(random, "random", self.random.random)
             patch.setattr(lease_owners, "os", _System(self))
+            patch.setattr(lease_owners, "_named", _Names())
             # A process that waits looks into the store: twice a second costs most of the time.
             patch.setattr(scheduler, "_LONGEST_PAUSE", _LOOKS)
             event.listen(Engine, "connect", self._connected)
@@ -266,6 +268,13 @@ class _System:
     def kill(self, number: int, _signal: int) -> None:
         if not self._machine.is_alive(number):
             raise ProcessLookupError
+
+
+class _Names(set[str]):
+    """The names of lease owners, of which each process knows its own."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) and f":{_process.get()}:" in str(name)
 
 
 def _sleep(thread: int, sleep: Callable[[float], None], seconds: float) -> None:

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import random
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import pytest
 from aiohttp import web
 from click.testing import CliRunner
 from simulation.machine import Machine
@@ -44,9 +46,12 @@ class Index:
         self._cursor = "start"
         self.documents: dict[str, dict[str, Any]] = {}  # by id
 
-    def follow(self) -> None:
-        """Apply what has changed since the last time."""
-        for row in self._export("--cursor", str(self._folder / "cursor")):
+    def follow(self, now: float) -> None:
+        """Apply what has changed since the last time; now is in seconds since 1970."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "time", lambda: now)
+            rows = self._export("--cursor", str(self._folder / "cursor"))
+        for row in rows:
             self.documents.pop(row["id"], None)
             if row["action"] == "upsert":
                 self.documents[row["id"]] = row
@@ -72,6 +77,11 @@ class Night(NamedTuple):
     killed: int
     said: list[str]  # to people
     result: CrawlResult | None
+
+    @property
+    def ended_at(self) -> float:
+        """Return when it ended, in seconds since 1970."""
+        return _START + self.number * _DAY + self.seconds
 
 
 def live(

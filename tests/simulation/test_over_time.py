@@ -1,6 +1,7 @@
 """What was learned is about now, and what was known is kept: night after night."""
 
 import random
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from simulation.history import follow
 from simulation.nights import Faults
 from simulation.world import ALWAYS, NEVER, Accident, Parameter, Site, Span, quiet_site
+from support.stores import assert_counts_are_right, faults_of, open_store
 
 pytestmark = pytest.mark.sqlite
 _PAGES = 32
@@ -42,6 +44,16 @@ def test_a_parameter_that_selected_for_some_nights_is_believed_again(tmp_path: P
     lang = Parameter("lang", ("en", "de"), ALWAYS, selects=Span(3, 5))
     found = _requests(quiet_site(_PAGES, parameters=[lang]), 14, tmp_path)
     assert found[-1] <= 1.3 * _PAGES
+
+
+@pytest.mark.parametrize(("pages", "values"), [(24, "abc"), (40, "abcdef")])
+def test_one_of_several_values_that_begins_to_select_is_believed_the_same_night(
+    tmp_path: Path, pages: int, values: str
+) -> None:
+    """What refutes the rule was asked as a test of it, and has to be asked again to be sure."""
+    ref = Parameter("ref", tuple(values), ALWAYS, selects=Span(2, 10_000))
+    found = _requests(quiet_site(pages, parameters=[ref]), 3, tmp_path)
+    assert max(found) <= 1.2 * len(values) * pages
 
 
 def test_of_two_rules_that_a_pair_refutes_the_true_one_goes_on(tmp_path: Path) -> None:
@@ -88,6 +100,15 @@ def test_a_clock_that_was_ahead_before_all_is_gone_loses_nothing(tmp_path: Path)
     assert follow([site], 3, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
 
 
+@pytest.mark.parametrize("accident", ["gone", "log-in"])
+def test_what_a_clock_that_was_ahead_believed_to_be_gone_is_asked_in_the_next_night(
+    tmp_path: Path, accident: Accident
+) -> None:
+    site = quiet_site(_PAGES, accidents=[(accident, Span(2, 3))])
+    jumps = {3: Faults(jump=90_000)}
+    assert follow([site], 4, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
+
+
 def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
     _requests(quiet_site(_PAGES, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
 
@@ -112,6 +133,17 @@ def test_one_bad_night_costs_one_night(tmp_path: Path) -> None:
     assert found[3] <= found[1] + len(sites)
 
 
+@pytest.mark.parametrize("setting", [{}, {"crawl": {"recrawl": True}}])
+def test_a_server_that_still_fails_is_asked_for_one_page_and_for_all_once_it_answers(
+    tmp_path: Path, setting: dict[str, Any]
+) -> None:
+    site = quiet_site(_PAGES, accidents=[("unavailable", Span(2, 4))])
+    found = _requests(site, 6, tmp_path, setting, Faults(kills=1, workers=2))
+    assert found[1] > 2 * _PAGES, "each page, with retries"
+    assert max(found[2:4]) <= 20, "the home page and one more, with retries, and robots.txt"
+    assert found[4] >= _PAGES
+
+
 @pytest.mark.parametrize("wall", ["consent", "parked"])
 def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path, wall: Accident) -> None:
     found = _requests(quiet_site(_PAGES, accidents=[(wall, Span(2, 5))]), 6, tmp_path)
@@ -130,6 +162,28 @@ def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:
     site.pages |= {n: Span(0, 2) for n in range(_PAGES + 1, 2 * _PAGES + 1)}
     all_of_them, living = 2 * _PAGES + 2, _PAGES + 2  # with the home page and robots.txt
     assert _requests(site, 7, tmp_path)[3:] == [all_of_them, all_of_them, living, living]
+
+
+class _Nights(frozenset[int]):
+    """Nights one by one: a page that comes back lives on some of them."""
+
+
+def test_what_has_been_gone_for_long_leaves_the_store_and_is_new_when_it_is_linked_again(
+    tmp_path: Path,
+) -> None:
+    site = quiet_site(6, styles=[(0, "item"), (3, "docs")], kept=300)  # six names move for good
+    site.pages |= {n: Span(0, 2) for n in range(7, 12)}
+    back, last = 7, 46
+    site.pages[back] = _Nights({0, 1, 2, *range(45, 50)})  # type: ignore[assignment]
+    faults = Faults(kills=2, workers=2)
+    found = _requests(site, last, tmp_path, {"crawl": {"forget_after": "9d"}}, faults)
+    assert found[-1] <= 1.3 * (6 + 3)
+    with closing(open_store(tmp_path)) as store, store.transaction() as connection:
+        known = list(connection.exec_driver_sql("SELECT url FROM urls").scalars())
+        assert_counts_are_right(connection)
+        assert faults_of(connection) == []
+    home = "http://site.example/"
+    assert sorted(known) == sorted([home, *(f"{home}docs/{n}" for n in range(1, 8))])
 
 
 @pytest.mark.parametrize("nights", [Span(2, 10_000), Span(0, 1), Span(2, 3)])

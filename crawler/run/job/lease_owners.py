@@ -109,6 +109,12 @@ def corrected(job: dict[str, Any]) -> dict[str, Any]:
     return {**job, "state": state_now({**job, "settings": settings})}
 
 
+def are_running(connection: Connection) -> bool:
+    """Return True if a job runs, after `close_in`."""
+    running = select(jobs.c.id).where(jobs.c.state == _RUNNING)
+    return connection.execute(running.limit(1)).first() is not None
+
+
 def close_in(connection: Connection) -> None:
     """Mark all killed jobs as interrupted, without a time: it is not known when they ended."""
     running = connection.execute(select(jobs).where(jobs.c.state == _RUNNING)).mappings()

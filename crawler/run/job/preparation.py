@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from canonry.canon import Canonical, InvalidURL, redaction
 from canonry.crawler.admission import exclusions
@@ -28,10 +28,13 @@ from canonry.crawler.settings.sections import CrawlSettings
 from canonry.crawler.settings.url_patterns import MediaTypes
 from canonry.storage import Candidate, State, Store
 from canonry.storage.records import LONGEST_WAIT
-from canonry.storage.recrawls import absences, revisit_rows
+from canonry.storage.recrawls import absences, forgetting, revisit_rows
 from canonry.storage.rows import budgets, clock_ahead, requeueing, urls
+from canonry.storage.rows.requeueing import Requeue
 from canonry.storage.sql import counts
+from canonry.storage.sql.bulk import chunks
 from canonry.storage.sql.schema import jobs
+from canonry.storage.sql.schema import urls as url_table
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.steering import blocked_hosts, walled
 
@@ -47,6 +50,7 @@ _LIMITS = frozenset(HoldReason) - {
     HoldReason.PATTERN_EXCLUDED,
     HoldReason.UNDISCOVERED,
     HoldReason.DELETED,
+    HoldReason.LONG_GONE,
 }
 _BUDGETS = frozenset({HoldReason.PATTERN_BUDGET, HoldReason.HOST_BUDGET})
 _MOST_TOLD = 10  # unusable lines of lists, which are reported one by one
@@ -124,7 +128,7 @@ def prepare(
     settings: Settings,
     job: str,
     notify: Callable[[str], None],
-) -> None:
+) -> Requeue | None:
     """Prepare a store for a run: reclaim hosts, and review URLs where the limits changed.
 
     Args:
@@ -134,6 +138,9 @@ def prepare(
         settings: of this run.
         job: what this run is to do. If the last run did the same, no limit has changed.
         notify: receives sentences for people.
+
+    Returns:
+        What puts the rest into the queue once that is empty; None if there is no rest.
     """
     now = time.time()
     with store.transaction() as connection:
@@ -143,12 +150,13 @@ def prepare(
             url_filter.extend_scope(url)
         if settings.crawl.is_recrawl and isinstance(store.rules, LearningSession):
             store.rules.hold_further_names(connection, now)
-        _recrawl(connection, settings.crawl, now)
+        rest = _recrawl(connection, settings.crawl, now)
         _release(connection, url_filter, frozenset({HoldReason.OURS}))
         walled.ask_all_again(connection, now)
         blocked_hosts.unblock_those_for_now(connection)
         last = _last_job(connection)
         lease_owners.close_in(connection)
+        _forget(connection, settings.crawl, now)
         this = msgspec.json.decode(job)
         if last is None or lease_owners.unsigned(last) != this:
             known = sum(number for _state, _reason, number in counts.read(connection, "urls"))
@@ -162,17 +170,44 @@ def prepare(
             if settings.crawl.is_recrawl:  # what has gone left room
                 _release(connection, url_filter, _BUDGETS)
             exclusions.finish(connection, every=settings.crawl.is_recrawl)
+    return rest
 
 
-def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> None:
-    """Put known URLs that are due back in the queue."""
-    if crawl.is_recrawl:
-        absences.begin(connection)
-    if crawl.recrawl:
-        _least, first, most = crawl.intervals
-        revisit_rows.requeue(connection, now, first, most, absences.is_due(now))
-    elif crawl.recrawl_seconds is not None:
-        requeueing.requeue(connection, now - crawl.recrawl_seconds, absences.is_due(now))
+def _recrawl(connection: Connection, crawl: CrawlSettings, now: float) -> Requeue | None:
+    """Put known URLs that are due back in the queue; return what puts the rest there.
+
+    The rest are pages that could not be fetched again, of hosts that have answered in this run.
+    """
+
+    def queue(connection: Connection, *which: ColumnElement[bool]) -> int:
+        if crawl.recrawl:
+            _least, first, most = crawl.intervals
+            return revisit_rows.requeue(connection, now, first, most, absences.is_due(now), *which)
+        before = now - (crawl.recrawl_seconds or 0.0)
+        return requeueing.requeue(connection, before, absences.is_due(now), *which)
+
+    if not crawl.is_recrawl:
+        return None
+    absences.begin(connection)
+    if not absences.are_unseen(connection):
+        queue(connection)
+        return None
+    queue(connection, absences.is_first())
+    unseen = absences.unseen(connection)
+
+    def queue_rest(connection: Connection) -> int:
+        hosts = absences.hosts_answered_since(connection, now).intersection(unseen)
+        url_ids = [url_id for host_id in sorted(hosts) for url_id in unseen[host_id]]
+        return sum(queue(connection, url_table.c.id.in_(part)) for part in chunks(url_ids))
+
+    return queue_rest
+
+
+def _forget(connection: Connection, crawl: CrawlSettings, now: float) -> None:
+    """Forget what has long been gone, unless another worker remembers it."""
+    after = crawl.forget_seconds
+    if crawl.is_recrawl and after is not None and not lease_owners.are_running(connection):
+        forgetting.forget(connection, now, after)
 
 
 def _correct_clock(

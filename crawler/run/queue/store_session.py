@@ -23,6 +23,7 @@ from canonry.storage.rows import (
     waiting,
 )
 from canonry.storage.rows.little_new import LittleNew
+from canonry.storage.rows.requeueing import Requeue
 from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 from canonry.storage.sql.engine import Writer
 from canonry.storage.steering import blocked_hosts, short_steps
@@ -90,6 +91,7 @@ class StoreSession:
         notify: Callable[[str], None],
         learning: LearningSession | None = None,
         revisits: RevisitSession | None = None,
+        rest: Requeue | None = None,
     ) -> None:
         """Bind the store and its thread.
 
@@ -102,6 +104,7 @@ class StoreSession:
             notify: receives sentences for people.
             learning: learns from outcomes; None learns nothing.
             revisits: of a recrawl that learns how often pages change; None for other crawls.
+            rest: queues what waits until all else is done; None: nothing does.
         """
         self._store = store
         self.writer = writer
@@ -111,6 +114,7 @@ class StoreSession:
         self._notify = notify
         self._learning = learning
         self._revisits = revisits
+        self._rest = rest
         self._generation = -1  # the store's number of the latest change that people made
         self._told_of_overflow = False
         self._wants_hosts = False  # True: other workers were asked for some
@@ -299,10 +303,20 @@ class StoreSession:
                 little_new.put(connection, found, now)
 
     async def settle(self, now: float) -> Recorded | None:
-        """Learn from answered probes alone; return None if there are no new ones."""
-        if self._learning is None or not self._learning.has_news:
-            return None
-        return await self.record((), now)
+        """Learn from answered probes alone, or queue the rest; return None if there is neither."""
+        if self._learning is not None and self._learning.has_news:
+            return await self.record((), now)
+        queued = await self._queue_rest() if self._rest is not None else 0
+        return Recorded([], {}, {}, again=queued) if queued else None
+
+    @_on_writer
+    def _queue_rest(self) -> int:
+        """Queue the rest, once; return how many URLs."""
+        rest, self._rest = self._rest, None
+        if rest is None:
+            return 0
+        with self._store.transaction() as connection:
+            return rest(connection)
 
     async def record(self, outcomes: Sequence[Outcome], now: float) -> Recorded:
         """Record outcomes and learn from them, in one transaction."""

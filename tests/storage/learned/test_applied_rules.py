@@ -1,6 +1,8 @@
 """Laws of applying rules: it needs only the URLs that rules change, and can be undone."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,16 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import Connection, update
-from support.stores import MAKE, candidate, open_store
+from support.stores import MAKE, candidate, open_store, visited
 from support.strategies import tries
 
 from canonry.canon import LearnedRule
 from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.storage import State, Store
+from canonry.storage import Page, State, Store
 from canonry.storage.learned import applied_rules
 from canonry.storage.records import ALIAS, TARGET
 from canonry.storage.sql.schema import url_rows
+from canonry.storage.steering import walled
 
 H, O = "h.example", "o.example"  # noqa: E741 - two hosts
 RULES = (
@@ -103,3 +106,16 @@ def test_applying_needs_only_what_rules_change_and_is_undone_without_them(
     assert not classes
     assert all(state != State.HELD for _url_id, state, *_rest in rows)
     assert not [row for row in rows if row[1] == State.QUEUED and row[3] == ALIAS]
+
+
+def test_a_page_is_not_held_for_a_name_that_shows_a_wall(tmp_path: Path) -> None:
+    rules = RulesInForce([replace(RULES[1], state="active")], MAKE)
+    with closing(open_store(tmp_path)) as store:
+        store.admit([candidate(f"http://{H}/")], 1.0)
+        linked = [f"http://{H}/{path}" for path in ("a?ref=1", "a", "b?ref=1", "b")]
+        store.admit([candidate(url)._replace(source=1, depth=1) for url in linked], 1.0)
+        found = Page(200, 0.1, "text/html", 9, bytes(16), None, None, 0)
+        store.record([visited(n, State.FETCHED, page=found) for n in range(2, 6)], 2.0)
+        with store.transaction() as connection:
+            walled.keep(connection, 3)
+            assert applied_rules.hold_fetched(connection, [H], rules.change_all, 3.0) == [4]

@@ -238,3 +238,21 @@ def test_limits_count_what_lives(store: Store) -> None:
         noted = record(store, [outcome_of(url_id, page(f"page {url_id}"))], 5 * DAY)
         back += noted.back
     assert back == ["http://h/2", "http://h/3"]
+
+
+def test_of_what_could_not_be_seen_one_of_each_host_is_asked_first(store: Store) -> None:
+    with store.transaction() as connection:
+        assert not absences.are_unseen(connection)
+        requeueing.requeue(connection, 2 * DAY)
+    record(store, [visited(n, State.FAILED, "server") for n in (3, 4, 9)], 2 * DAY)
+    record(store, [outcome_of(n, page(f"page {n}")) for n in (1, 2, 5, 6, 7, 8)], 2 * DAY)
+    assert titles(store) == ALL
+    with store.transaction() as connection:
+        assert absences.are_unseen(connection)
+        requeueing.requeue(connection, 3 * DAY, absences.is_first())
+        assert list(map(list, absences.unseen(connection).values())) == [[4]]
+        assert absences.hosts_answered_since(connection, 3 * DAY) == set()
+    assert queued_in(store) == [n for n in EVERY if n != 4]
+    record(store, [outcome_of(1, page("page 1")), visited(9, State.FAILED, "server")], 3 * DAY)
+    with store.transaction() as connection:
+        assert absences.hosts_answered_since(connection, 3 * DAY) == {1}
