@@ -38,7 +38,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     resources: int  # on the site
     fetched: int  # of these
-    missed: tuple[str, ...]
+    missed: list[str]
     fetched_again: int
     again_for_want_of: dict[str, int]  # by the rule that would have suppressed the request
     repeated: int  # requests for a URL that was requested before: to learn what changes by itself
@@ -125,7 +125,7 @@ def _compare(
         rule for resource in expected for rule in _wanting(served.pages.get(resource, []))
     )
     repeated = sum(len(targets) - len(set(targets)) for targets in served.pages.values())
-    missed = tuple(r.url for r in expected if r not in served.pages)
+    missed = [r.url for r in expected if r not in served.pages]
     rules = named_policies.find_policy(policy).practice
     return Result(
         policy=policy,

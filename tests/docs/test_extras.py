@@ -120,6 +120,7 @@ WITHOUT_A_STORE = (
     ("keys", "info", "seen.keys"),
     ("migrate", "urls.txt", "--from", "w3lib"),
     ("policy", "list"),
+    ("settings",),
 )
 
 

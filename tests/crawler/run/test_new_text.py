@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from click.testing import CliRunner
 from support.crawls import crawl, host_of, target_of
 from support.servers import Answer, ok
@@ -106,7 +107,7 @@ def test_it_is_told_kept_and_nothing_is_dropped(tmp_path: Path) -> None:
     found: dict[str, Any]
     found, _rows = crawl(tmp_path, site, seeds=seeds, max_pages=600, notices=notices)
     [one] = found["little_new"]
-    assert (one["host"], one["pattern"]) == ("cal.example", "cal.example/cal?day")
+    assert (one.host, one.pattern) == ("cal.example", "cal.example/cal?day")
     assert found["held"] == {}
     [told] = [notice for notice in notices if "other hosts go first" in notice]
     assert "canonry patterns exclude 'cal.example/cal?day'" in told
@@ -114,4 +115,4 @@ def test_it_is_told_kept_and_nothing_is_dropped(tmp_path: Path) -> None:
     shown = CliRunner().invoke(main, ["status", *store]).stdout
     assert "cal.example/cal?day" in shown
     as_json = json.loads(CliRunner().invoke(main, ["status", *store, "--json"]).stdout)
-    assert as_json["little_new"] == found["little_new"]
+    assert as_json["little_new"] == [msgspec.structs.asdict(one)]
