@@ -273,12 +273,9 @@ class LearningSession(StoredRules):
         watched = [one.walls for one in learnings if one.walls is not None]
         effects = wall_effects.apply(connection, watched, now, self._notify)
         found = rows_of(connection, "SELECT url, id FROM urls WHERE id", probed_ids)
-        probes = [Probe(url, url_id=url_id) for url, url_id in found]
-        probes += map(Probe, effects.questions)
+        probes = (*(Probe(url, url_id=n) for url, n in found), *map(Probe, effects.questions))
         self.seconds += time.thread_time() - start
-        return Learned(
-            tuple(later), tuple(probes), tuple(sooner), tuple(held), len(released), effects
-        )
+        return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
 
     def hold_further_names(self, connection: Connection, now: float) -> None:
         """Hold fetched URLs whose page is there under the name that rules want.
@@ -307,8 +304,7 @@ class LearningSession(StoredRules):
         for probe, found in answers:
             identity = identity_of(probe.url)
             name = without_www(site_in(identity))
-            page = None if found is None else found.page
-            blocks = None if found is None else found.blocks
+            page, blocks = (None, None) if found is None else (found.page, found.blocks)
             site, _policy, walls = self._sites[name]
             answer = AnsweredPage(probe.url, 0, blocks, page.size) if page and blocks else None
             is_made_up = walls is not None and walls.answered_question(probe.url, answer)

@@ -182,9 +182,8 @@ def hold_fetched(
 def _with_pages(connection: Connection, url_ids: Collection[int]) -> set[int]:
     """Return those of some URLs that were fetched, and have a page: no error, and no wall."""
     question = (
-        f"SELECT url_id FROM pages JOIN url_rows ON id = url_id "  # noqa: S608 - our number
-        f"WHERE status = {OK:d} AND state = {State.FETCHED:d} AND coalesce(reason, '') <> '{WALL}' "
-        "AND url_id"
+        f"SELECT url_id FROM pages JOIN url_rows ON id = url_id WHERE status = {OK:d} "  # noqa: S608 - ours
+        f"AND state = {_FETCHED} AND coalesce(reason, '') <> '{WALL}' AND url_id"
     )
     return {url_id for (url_id,) in rows_of(connection, question, list(url_ids))}
 

@@ -50,6 +50,8 @@ def forget(connection: Connection, now: float, after: float) -> int:
     """
     held = set(connection.exec_driver_sql(f"SELECT id {_LONG_GONE}").scalars())
     found = held.union(connection.scalars(_GONE, {"then": now - after}))
+    if not found:
+        return 0
     leading = "SELECT to_id, from_id FROM aliases WHERE to_id"
     edges = list(rows_of(connection, leading, list(found)))
     while stays := {to_id for to_id, from_id in edges if from_id not in found} & found:

@@ -173,10 +173,10 @@ def test_what_has_been_gone_for_long_leaves_the_store_and_is_new_when_it_is_link
 ) -> None:
     site = quiet_site(6, styles=[(0, "item"), (3, "docs")], kept=300)  # six names move for good
     site.pages |= {n: Span(0, 2) for n in range(7, 12)}
-    back, last = 7, 46
-    site.pages[back] = _Nights({0, 1, 2, *range(45, 50)})  # type: ignore[assignment]
-    faults = Faults(kills=2, workers=2)
-    found = _requests(site, last, tmp_path, {"crawl": {"forget_after": "9d"}}, faults)
+    back, last = 7, 40
+    site.pages[back] = _Nights({0, 1, 2, *range(39, 50)})  # type: ignore[assignment]
+    faults = Faults(kills=1, workers=2)
+    found = _requests(site, last, tmp_path, {"crawl": {"forget_after": "4d"}}, faults)
     assert found[-1] <= 1.3 * (6 + 3)
     with closing(open_store(tmp_path)) as store, store.transaction() as connection:
         known = list(connection.exec_driver_sql("SELECT url FROM urls").scalars())
