@@ -18,7 +18,7 @@ class SettingOption(click.Option):
 
     def __init__(self, _names: object = None, *, declared: Declared, **more: Any) -> None:  # noqa: ANN401 - click's
         """Make the option that a setting declares."""
-        flag, setting, kind = declared.flag, declared.setting, declared.hint.__origin__
+        flag, setting, kind = declared.option, declared.setting, declared.hint.__origin__
         is_list, is_switch = get_origin(kind) is tuple, kind is bool
         choices = get_args(kind) if isinstance(declared.default, str) else ()
         super().__init__(
@@ -28,6 +28,7 @@ class SettingOption(click.Option):
             multiple=is_list,
             metavar=setting.metavar or None,
             help=setting.text + (" Can be repeated." if is_list else _default(declared)),
+            hidden=setting.is_unlisted,
             **more,
         )
         self.declared = declared

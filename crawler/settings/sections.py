@@ -28,6 +28,7 @@ class Setting(NamedTuple):
     group: str = ""  # where the help of crawl lists its option; "": it has none
     metavar: str = ""  # what the help calls the value
     option: str = ""  # the name of the option, if it is not that of the key
+    is_unlisted: bool = False  # its option works, but is not in the help: scripts have it
     unset: str = ""  # the default in words, if the value does not say it
     check: Callable[[Any], object] | None = None  # raises ValueError for what is not allowed
     example: str = ""  # of a table for a host, which has no defaults
@@ -95,6 +96,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Setting(
             "Processes that share the store.",
             "Limits hold for each process by itself, except those for one host.",
+            is_unlisted=True,
         ),
     ] = 1
     concurrency: Annotated[
@@ -119,6 +121,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Setting(
             "Append a line of JSON to this file for each URL that was requested.",
             '"-" is standard error, "" is no log.',
+            is_unlisted=True,
         ),
     ] = ""
     metrics: Annotated[
@@ -214,6 +217,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             'At the start of a run, fetch pages again that are older than this: "12h", "7d", "4w".',
             '"" is never. The requests are conditional (ETag, Last-Modified), so unchanged pages '
             "cost little.",
+            is_unlisted=True,
         ),
     ] = ""
     forget_after: Annotated[
@@ -474,6 +478,8 @@ class LearnSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "same, and fetch only one of them.",
             '"canonry rules list" shows the learned rules. "canonry rules revoke" revokes one and '
             "puts the URLs that it suppressed back into the queue.",
+            option="learn",
+            is_unlisted=True,
         ),
     ] = True
 
@@ -575,9 +581,13 @@ class Declared(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """Return its option as it is typed; "" if it has none."""
-        name = self.setting.option or self.key.replace("_", "-")
-        return f"--{name}" if self.setting.group else ""
+        """Return its option as it is typed; "" if the help has none."""
+        return self.option if self.setting.group else ""
+
+    @property
+    def option(self) -> str:
+        """Return its option, if it has one."""
+        return f"--{self.setting.option or self.key.replace('_', '-')}"
 
 
 HOSTS = "hosts"
@@ -602,7 +612,12 @@ def _declared(section: str, struct: type[msgspec.Struct]) -> dict[str, Declared]
 TABLE: Mapping[str, Mapping[str, Declared]] = {
     name: _declared(name, struct) for name, struct in (SECTIONS | {HOSTS: HostSettings}).items()
 }
-OPTIONS = [one for keys in TABLE.values() for one in keys.values() if one.setting.group]
+OPTIONS = [
+    one
+    for keys in TABLE.values()
+    for one in keys.values()
+    if one.setting.group or one.setting.is_unlisted
+]
 # Keys that people look for, and what there is.
 HINTS = {"robots": "robots.txt is always obeyed; max_crawl_delay limits the pause that it asks for"}
 HINTS_OF_HOSTS = HINTS | {

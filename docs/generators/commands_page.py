@@ -55,7 +55,9 @@ def commands_page() -> str:
             _paragraphs(sub.help),
             "",
         ]
-        options = [p for p in sub.params if isinstance(p, Option) and p.expose_value]
+        options = [
+            p for p in sub.params if isinstance(p, Option) and p.expose_value and not p.hidden
+        ]
         if of_settings := [p for p in options if isinstance(p, SettingOption)]:
             flags = ", ".join(f"`{_usage(p)}`" for p in of_settings)
             lines.append(f"- {flags}: [settings](settings.md), where each is explained.")

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click import Context
+from click import Context, Option
 from generate import PAGES
 from generators.api_page import SECTIONS
 from generators.rfc9309 import FETCHED
@@ -89,7 +89,7 @@ def test_every_command_is_on_its_page() -> None:
         assert command is not None
         assert f"## `canonry {name}" in page
         for parameter in command.params:
-            if parameter.param_type_name == "option":
+            if isinstance(parameter, Option) and not parameter.hidden:
                 assert parameter.opts[0] in page
 
 

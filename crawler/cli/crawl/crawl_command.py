@@ -8,7 +8,12 @@ from msgspec.structs import replace
 
 from canonry.crawler.cli.crawl.kept_options import kept_options, tell_what_is_kept
 from canonry.crawler.cli.crawl.scope_command import read_lists, seeds_option
-from canonry.crawler.cli.crawl.serve_command import serve_option, token_option, with_token
+from canonry.crawler.cli.crawl.serve_command import (
+    serve_option,
+    token_option,
+    unlisted_token_file_option,
+    with_token,
+)
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
@@ -59,6 +64,7 @@ _GROUPS = {
 @setting_options()
 @serve_option
 @token_option
+@unlisted_token_file_option
 @json_option
 @with_exit_code
 def crawl(
@@ -69,6 +75,7 @@ def crawl(
     seed_lists: tuple[str, ...],
     serve: serving.Place | None,
     token: str | None,
+    token_file: str | None,
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - the settings check them
 ) -> int:
@@ -86,7 +93,7 @@ def crawl(
     before = resumed(store, with_seeds=not (seeds or seed_lists), is_again=own.is_recrawl)
     if before is None and not (seeds or seed_lists):
         raise _without_seed(store)
-    serve = with_token(serve, token)
+    serve = with_token(serve, token, token_file)
     given = sources.given_in(config, flags)
     kept = kept_options(before if own.keep_options else None, given)
     if before is not None:

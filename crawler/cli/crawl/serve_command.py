@@ -59,9 +59,11 @@ token_option = click.option(
     "read it in the list of processes: CANONRY_TOKEN holds it, too.  [default: none on this "
     "machine, a random one elsewhere]",
 )
+_FILE = "--token-file"
 _token_file_option = click.option(
-    "--token-file", metavar="FILE", help="Ask viewers for the token in the first line of FILE."
+    _FILE, metavar="FILE", help="Ask viewers for the token in the first line of FILE."
 )
+unlisted_token_file_option = click.option(_FILE, hidden=True, help="The same; scripts have it.")
 
 
 def token_options(command: _Command) -> _Command:
@@ -69,15 +71,17 @@ def token_options(command: _Command) -> _Command:
     return token_option(_token_file_option(command))
 
 
-def with_token(place: Place | None, token: str | None) -> Place | None:
+def with_token(place: Place | None, token: str | None, file: str | None) -> Place | None:
     """Return a place with the token that viewers need.
 
     Raises:
-        UsageError: if a token is given without a place.
+        UsageError: if a token is given without a place, or twice.
+        SettingsError: if the file cannot be read.
     """
-    if place is None and _is_typed("token"):
-        raise click.UsageError("--token needs --serve.")
-    return place and place._replace(token=token)
+    for option in ("token", "token_file"):
+        if place is None and _is_typed(option):
+            raise click.UsageError(f"--{option.replace('_', '-')} needs --serve.")
+    return place and place._replace(token=token_of(token, file))
 
 
 def token_of(token: str | None, file: str | None) -> str | None:

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+from click import Option
 from click.testing import CliRunner
 from support.ports import free_port
 
 from canonry.crawler.cli.commands import COMMANDS, GROUPS, main
 from canonry.crawler.cli.crawl.crawl_command import crawl
+from canonry.crawler.cli.setting_options import by_section
 
 
 def shown(*words: str, env: dict[str, str] | None = None) -> str:
@@ -26,8 +28,31 @@ def test_each_command_is_in_one_group() -> None:
 def test_each_option_of_a_crawl_is_in_one_group() -> None:
     grouped = [name for names in crawl.groups.values() for name in names]
     assert len(grouped) == len(set(grouped))
-    options = {one.name for one in crawl.params if one.param_type_name == "option"}
-    assert options == set(grouped) - {"help"}
+    options = [one for one in crawl.params if isinstance(one, Option)]
+    assert {one.name for one in options if not one.hidden} == set(grouped) - {"help"}
+    assert len(grouped) - 1 <= 28
+
+
+def test_options_that_scripts_have_go_on_working(tmp_path: Path) -> None:
+    """The help does not list them: settings say the same."""
+    told = shown("crawl", "--help")
+    for option in ("--recrawl-after", "--log", "--workers", "--no-learn", "--token-file"):
+        assert option not in told
+    (tmp_path / "t").write_text("a long token\n", encoding="utf-8")
+    given = [
+        *("--recrawl-after", "7d", "--log", "l", "--workers", "2", "--no-learn"),
+        *("--serve", "0", "--token-file", str(tmp_path / "t"), "--max-pages", "wrong"),
+    ]
+    done = CliRunner().invoke(main, ["crawl", "http://a.example/", *given])
+    assert "Invalid value for '--max-pages'" in done.output
+    command = crawl.make_context("crawl", ["http://a.example/", *given[:-2]])
+    assert by_section(command.params)["crawl"] == {
+        "recrawl_after": "7d",
+        "log": "l",
+        "workers": 2,
+    }
+    assert by_section(command.params)["learn"] == {"enabled": False}
+    assert command.params["token_file"] == str(tmp_path / "t")
 
 
 def test_the_defaults_are_those_of_the_settings() -> None:
