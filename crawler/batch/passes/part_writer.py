@@ -1,6 +1,5 @@
 """Write the fates of the lines of a block, and name the rules that merged them."""
 
-import heapq
 import mmap
 from array import array
 from collections import Counter
@@ -74,13 +73,6 @@ def merging_bits(mine: RuleBits, theirs: RuleBits) -> RuleBits:
     return rules
 
 
-class _Repeated(NamedTuple):
-    """A resource with several lines."""
-
-    lines: int
-    line: bytes  # one of those after the first
-
-
 class PartWriter:
     """Writes results part by part, in order, and counts them."""
 
@@ -95,7 +87,7 @@ class PartWriter:
         self._plan = plan
         self.texts = texts
         self._traces = 0
-        self._repeated: dict[int, _Repeated] = {}  # by the place of the first line
+        self._repeated = _Repeated()
 
     def write(self, part: Part, results: Results) -> None:
         """Write the lines that are kept, and the fate of every line."""
@@ -108,35 +100,18 @@ class PartWriter:
         if results.distinct is not None:
             results.distinct.write_block(part.block, is_first)
         if self._plan.report:
-            self._count_repeated(part)
+            self._repeated.add(part)
         merges = self._merge(part)
         if self._plan.mapped:
             results.map(self._map(part, merges))
 
-    def _count_repeated(self, part: Part) -> None:
-        """Count the lines of each resource that has several."""
-        again = part.of_kind(ALIKE) | part.of_kind(MERGED)
-        firsts, which, counts = np.unique(part.firsts[again], return_index=True, return_counts=True)
-        order = np.argsort(which)
-        lines = chosen(part.block, _within(again, which))
-        known = self._repeated
-        for first, count, line in zip(
-            firsts[order].tolist(), counts[order].tolist(), lines, strict=True
-        ):
-            one = known.get(first) or _Repeated(1, line)
-            known[first] = one._replace(lines=one.lines + count)
-        if len(known) > _MOST_COUNTED:
-            most = heapq.nlargest(_MOST_COUNTED // 2, known.items(), key=_size_and_place)
-            self._repeated = dict(most)
-
     def largest(self) -> list[tuple[int, str]]:
         """Return the resources with the most lines: their number, and the first one for people."""
-        most = heapq.nlargest(_SHOWN, self._repeated.items(), key=_size_and_place)
-        firsts = self.texts.get_all(np.array([first for first, _one in most], np.uint64))
-        make = self._plan.canonicalizer
+        make, most = self._plan.canonicalizer, self._repeated.largest()
+        firsts = self.texts.get_all(np.array([place for place, *_rest in most], np.uint64))
         return [
-            (one.lines, redact(make.identity(one.line) if first is None else _shown(first)))
-            for (_place, one), first in zip(most, firsts, strict=True)
+            (lines, redact(make.identity(line) if first is None else _shown(first)))
+            for (_place, lines, line), first in zip(most, firsts, strict=True)
         ]
 
     def _map(self, part: Part, merges: "_Merges") -> Iterator[Fate]:
@@ -213,17 +188,59 @@ class PartWriter:
         return self._plan.canonicalizer.identity(line) if first is None else to_text(first)
 
 
+class _Repeated:
+    """Counts the lines of resources that have several; of many, the rarest are forgotten."""
+
+    def __init__(self) -> None:
+        self._firsts = np.empty(0, np.uint64)  # the places of first lines, ascending
+        self._lines = np.empty(0, np.int64)  # of each
+        self._samples: dict[int, bytes] = {}  # of the largest: another line, by the first's place
+
+    def add(self, part: Part) -> None:
+        """Count the lines of a block."""
+        again = part.of_kind(ALIKE) | part.of_kind(MERGED)
+        firsts, which, counts = np.unique(part.firsts[again], return_index=True, return_counts=True)
+        at = np.searchsorted(self._firsts, firsts)
+        is_known = np.isin(firsts, self._firsts, assume_unique=True)
+        self._lines[at[is_known]] += counts[is_known]
+        self._firsts = np.insert(self._firsts, at[~is_known], firsts[~is_known])
+        self._lines = np.insert(self._lines, at[~is_known], counts[~is_known] + 1)
+        if len(self._firsts) > _MOST_COUNTED:
+            kept = np.sort(np.argsort(self._lines, kind="stable")[-_MOST_COUNTED // 2 :])
+            self._firsts, self._lines = self._firsts[kept], self._lines[kept]
+        # What is among the largest at the end is so when its last line comes.
+        top = self._firsts[self._top()]
+        risen = np.flatnonzero(np.isin(firsts, top))
+        risen = risen[np.argsort(which[risen])]
+        lines = chosen(part.block, _within(again, which[risen]))
+        found = dict(zip(firsts[risen].tolist(), lines, strict=True)) | self._samples
+        self._samples = {first: found[first] for first in top.tolist()}
+
+    def _top(self) -> npt.NDArray[np.intp]:
+        """Return which have the most lines; of as many, those that came last."""
+        if len(self._lines) <= _SHOWN:
+            return np.arange(len(self._lines))
+        least = np.partition(self._lines, -_SHOWN)[-_SHOWN]
+        more, some = np.flatnonzero(self._lines > least), np.flatnonzero(self._lines == least)
+        return np.append(more, some[len(more) - _SHOWN :])
+
+    def largest(self) -> list[tuple[int, int, bytes]]:
+        """Return the largest: the place of the first line, how many lines, another line."""
+        top = self._top()
+        order = top[np.lexsort((self._firsts[top], self._lines[top]))][::-1]
+        places = self._firsts[order].tolist()
+        return [
+            (place, lines, self._samples[place])
+            for place, lines in zip(places, self._lines[order].tolist(), strict=True)
+        ]
+
+
 class _Merges(NamedTuple):
     """Merged lines of a block."""
 
     lines: list[bytes]
     firsts: list[bytes | None]  # of each, the first line of its resource; None: it is canonical
     rules: list[str]  # of each: those that merged it
-
-
-def _size_and_place(item: tuple[int, _Repeated]) -> tuple[int, int]:
-    """Return by what resources are compared: their lines, then which came last."""
-    return item[1].lines, item[0]
 
 
 def _within(
