@@ -139,8 +139,9 @@ def _bar(summary: Summary) -> Iterator[str]:
     yield '</svg><ul class="legend">'
     for number, (name, count) in enumerate(zip(_PARTS, counts, strict=True), 1):
         if count:
-            share = f"{count:,} ({100 * count / whole:.2f} %)"
-            yield f'<li><i class="part-{number}"></i> {name}: {share}</li>'
+            percent = f"{100 * count / whole:.2f}"
+            share = f" ({percent} %)" if percent != "0.00" else ""
+            yield f'<li><i class="part-{number}"></i> {name}: {count:,}{share}</li>'
     yield "</ul>"
 
 
