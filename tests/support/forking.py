@@ -123,7 +123,7 @@ def _server() -> socket.socket:
     """Start the process that forks, once for this one; return the way to it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     process = subprocess.Popen(
-        [sys.executable, "-I", __file__, str(theirs.fileno())],
+        [sys.executable, "-P", "-s", __file__, str(theirs.fileno())],
         stdin=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
     )
