@@ -81,6 +81,12 @@ def crawl_words(served: Served, *more: str) -> list[str]:
     ]
 
 
+def host_words(seed: str, port: int, *more: str) -> list[str]:
+    """Return the arguments that crawl a host that a port serves, without learning or delay."""
+    quick = ("--delay", "0", "--config", "learn.enabled=false")
+    return ["crawl", seed, "--connect-to", f"::127.0.0.1:{port}", *quick, *more]
+
+
 def start(folder: Path, *words: str) -> Fork:
     """Start the command, without any input, and return its process."""
     process = Fork(words, folder)

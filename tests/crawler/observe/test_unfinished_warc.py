@@ -14,7 +14,7 @@ from fastwarc import ArchiveIterator
 from multidict import CIMultiDict
 from support.forking import Fork
 from support.servers import Raw, ok, raw_server
-from support.sites import from_thread, run_command, start, wait_for
+from support.sites import from_thread, host_words, run_command, start, wait_for
 
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.observe.unfinished_warc import finish_abandoned
@@ -26,18 +26,7 @@ _MANY = 50_000  # bytes of a file: some dozens of pages
 
 def words(raw: Raw, *more: str) -> list[str]:
     """Return the arguments of a crawl of the served site, into a folder ``kept``."""
-    connect = f"::127.0.0.1:{raw.port}"
-    given = [
-        "crawl",
-        SEED,
-        "--connect-to",
-        connect,
-        "--delay",
-        "0",
-        "--config",
-        "learn.enabled=false",
-    ]
-    return [*given, "--warc", "kept", *more]
+    return host_words(SEED, raw.port, "--warc", "kept", *more)
 
 
 def endless(head: bytes) -> bytes:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from fastwarc import ArchiveIterator, WarcRecordType
 from support.disks import Disk
 from support.servers import Answer, Raw, ok, raw_server
-from support.sites import from_thread, run_command
+from support.sites import from_thread, host_words, run_command
 from warcio.checker import Checker
 
 from canonry.crawler.cli.commands import main
@@ -31,18 +31,7 @@ SEED = "http://h.example/"
 
 def words(raw: Raw, *more: str) -> list[str]:
     """Return the arguments of a crawl of the served site, without learning."""
-    connect = f"::127.0.0.1:{raw.port}"
-    return [
-        "crawl",
-        SEED,
-        "--connect-to",
-        connect,
-        "--delay",
-        "0",
-        "--config",
-        "learn.enabled=false",
-        *more,
-    ]
+    return host_words(SEED, raw.port, *more)
 
 
 _BODIES = {
