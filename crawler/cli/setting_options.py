@@ -7,7 +7,8 @@ from typing import Any, TypeVar, get_args, get_origin
 import click
 
 from canonry.crawler.cli.described import Described, NamedFile
-from canonry.crawler.settings.sections import GROUPS, HOSTS, OPTIONS, TABLE, Declared
+from canonry.crawler.settings.declared import HOSTS, OPTIONS, TABLE, Declared
+from canonry.crawler.settings.sections import GROUPS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _BY_PATH = {one.path: one for keys in TABLE.values() for one in keys.values()}

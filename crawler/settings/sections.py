@@ -1,14 +1,14 @@
-"""The table of settings: each field declares its type, range, default, text and option.
+"""The settings by section: each field declares its type, range, default, text and option.
 
-From it come the options of ``crawl`` with their help, ``config/canonry.toml``, what
-``canonry settings`` shows and shells complete, and the reference page.
+From these (`declared.py`) come the options of ``crawl`` with their help, ``config/canonry.toml``,
+what ``canonry settings`` shows and shells complete, and the reference page.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import Meta, structs
+from msgspec import Meta
 
 from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
 from canonry.crawler.settings.proxies import check_setting
@@ -563,64 +563,3 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def longest_delay(self) -> float:
         """Return the longest pause in seconds between two requests to any host, ours or its own."""
         return max([self.crawl.delay, *(own.delay or 0.0 for own in self.hosts.values())])
-
-
-class Declared(NamedTuple):
-    """A setting as it is declared."""
-
-    section: str
-    key: str
-    hint: Any  # its annotation
-    default: Any
-    setting: Setting
-
-    @property
-    def path(self) -> str:
-        """Return its name: ``crawl.max_pages``."""
-        return f"{self.section}.{self.key}"
-
-    @property
-    def flag(self) -> str:
-        """Return its option as it is typed; "" if the help has none."""
-        return self.option if self.setting.group else ""
-
-    @property
-    def option(self) -> str:
-        """Return its option, if it has one."""
-        return f"--{self.setting.option or self.key.replace('_', '-')}"
-
-
-HOSTS = "hosts"
-SECTIONS: dict[str, type[msgspec.Struct]] = {
-    key: kind for key, kind in get_type_hints(Settings).items() if key != HOSTS
-}
-
-
-def _declared(section: str, struct: type[msgspec.Struct]) -> dict[str, Declared]:
-    """Return what a struct declares, by key."""
-    hints = get_type_hints(struct, include_extras=True)
-    return {
-        field.name: Declared(section, field.name, hint, field.default, setting)
-        for field in structs.fields(struct)
-        for hint in [hints[field.name]]
-        for setting in hint.__metadata__
-        if isinstance(setting, Setting)
-    }
-
-
-# All settings, by section and key.
-TABLE: Mapping[str, Mapping[str, Declared]] = {
-    name: _declared(name, struct) for name, struct in (SECTIONS | {HOSTS: HostSettings}).items()
-}
-OPTIONS = [
-    one
-    for keys in TABLE.values()
-    for one in keys.values()
-    if one.setting.group or one.setting.is_unlisted
-]
-# Keys that people look for, and what there is.
-HINTS = {"robots": "robots.txt is always obeyed; max_crawl_delay limits the pause that it asks for"}
-HINTS_OF_HOSTS = HINTS | {
-    "max_per_host": "it is max_pages here",
-    "concurrency": "it is requests_per_host here",
-}

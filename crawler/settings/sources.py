@@ -11,17 +11,16 @@ from typing import Any, TypeAlias
 import msgspec
 
 from canonry.canon.policies import did_you_mean, fault_in, line_of, unknown
-from canonry.crawler.settings.host_tables import host_name
-from canonry.crawler.settings.sections import (
+from canonry.crawler.settings.declared import (
     HINTS,
     HINTS_OF_HOSTS,
     HOSTS,
     SECTIONS,
     TABLE,
     Declared,
-    Settings,
-    SettingsError,
 )
+from canonry.crawler.settings.host_tables import host_name
+from canonry.crawler.settings.sections import Settings, SettingsError
 
 _PREFIX = "CANONRY"
 _DEFAULT = "default"  # the source of what no other sets

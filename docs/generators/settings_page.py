@@ -6,7 +6,8 @@ from inspect import cleandoc
 from msgspec import inspect
 
 from canonry.canon.policies.allowed import in_words, shown
-from canonry.crawler.settings.sections import HOSTS, SECTIONS, TABLE, Declared, HostSettings
+from canonry.crawler.settings.declared import HOSTS, SECTIONS, TABLE, Declared
+from canonry.crawler.settings.sections import HostSettings
 
 _WIDTH = 100  # of the file
 # What needs no words beside the default.

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.canon.policies import line_of
 from canonry.crawler.settings import SettingsError, is_given, load
-from canonry.crawler.settings.sections import SECTIONS
+from canonry.crawler.settings.declared import SECTIONS
 from canonry.crawler.settings.sources import origins
 
 
