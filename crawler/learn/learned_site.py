@@ -79,6 +79,8 @@ class LearnedSite:
         self.began = 0.0  # ... which began then; seconds since 1970
         self.suppressed = 0  # URLs that rules held, as further names of a page
         self.in_doubt: list[int] = []  # ids of URLs that differ by several rules in force
+        # Ids of URLs that are other pages than a rule in force says, with the rule.
+        self.wrong: list[tuple[int, Rewrite]] = []
         self._led: dict[str, list[_Led]] = {}  # by the target
         # URLs that answered before their rewritten form did, by that form.
         self._ahead: dict[str, list[tuple[str, Rewrite]]] = {}
@@ -320,7 +322,9 @@ class LearnedSite:
         return is_wrong or tally.unknown + tally.different >= _TO_DECIDE + 2 * alike
 
     def _is_full(self, key: str, rules: tuple[Rewrite, ...]) -> bool:
-        """Return True if a class has enough pairs."""
+        """Return True if a class has enough pairs, unless one may tell which rule is wrong."""
+        if len(rules) == 1 and self.rule(rules[0]).state == "suspended":
+            return False
         fewest = min(self.rule(rewrite).tally.same for rewrite in rules)
         return self._sizes.get(key, 0) >= max(_OF_A_CLASS, _OF_FEW_CLASSES // max(1, fewest))
 
@@ -371,9 +375,10 @@ class LearnedSite:
     ) -> None:
         """Note whether more answers may change the verdict on a pair."""
         is_open = comparison.ask_first or comparison.ask_second
-        for rule in self._to_decide(rules):
+        for rule in self._both_ways(rules):
             rule.open.pop(pair, None)
-            if is_open:
+        if is_open:
+            for rule in self._suspects(rules, comparison) or self._to_decide(rules):
                 rule.open[pair] = comparison
         if is_open or comparison.verdict is PageVerdict.UNKNOWN:
             self._await(pair)
@@ -397,16 +402,26 @@ class LearnedSite:
         blamed = self._both_ways(rules) if is_same else self._to_decide(rules)
         if is_same:
             self._note_separator(pair, counted)
-        elif comparison.verdict is PageVerdict.DIFFERENT and len(rules) > 1:
-            suspects = [rule for rule in self._both_ways(rules) if rule.state in IN_FORCE]
-            if len(suspects) > 1:
-                blamed = iter(suspects)
-                before = suspects[0].pairs.get(pair)
-                if before is None or before.verdict is not PageVerdict.DIFFERENT:
-                    self.in_doubt += [self.pages[identity].url_id for identity in pair]
-                counted = counted._replace(answers=min(answers, MOST_ANSWERS - 1))  # not final
+        elif suspects := self._suspects(rules, comparison):
+            blamed = iter(suspects)
+            before = suspects[0].pairs.get(pair)
+            if before is None or before.verdict is not PageVerdict.DIFFERENT:
+                self.in_doubt += [self.pages[identity].url_id for identity in pair]
+            counted = counted._replace(answers=min(answers, MOST_ANSWERS - 1))  # not final
         for rule in blamed:
+            is_wrong = counted.verdict is PageVerdict.DIFFERENT and counted.is_final
+            if is_wrong and rule.state in IN_FORCE and rule.pairs.get(pair) != counted:
+                self.wrong.append((max(self.pages[u].url_id for u in pair), rule.rewrite))
             rule.put(pair, counted, comparison.share)
+
+    def _suspects(
+        self, rules: tuple[Rewrite, ...], comparison: PageComparison
+    ) -> list[RuleEvidence]:
+        """Return the rules in force of a pair that differs, if there are several."""
+        if comparison.verdict is not PageVerdict.DIFFERENT or len(rules) == 1:
+            return []
+        found = [rule for rule in self._both_ways(rules) if rule.state in IN_FORCE]
+        return found if len(found) > 1 else []
 
     def _note_separator(self, pair: URLPair, judged: JudgedPair) -> None:
         """Count an equal pair for the rule about semicolons, if a URL has them as separators."""

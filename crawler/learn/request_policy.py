@@ -15,7 +15,7 @@ from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.rules.infer import opposite
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, MOSTLY, PageComparison, PageVerdict
-from canonry.storage.learned.rule_rows import URLPair
+from canonry.storage.learned.rule_rows import IN_FORCE, URLPair
 from canonry.storage.records import QUESTION
 
 _FIRST_PAIRS, _AT_ONCE = 3, 12  # pairs of a rule: while no evidence supports it, and later
@@ -23,6 +23,7 @@ _FIRST = 8  # queued URLs that are requested early while no evidence supports a 
 # URLs that rules hold, which each run asks: a share, at least and at most.
 _TESTED, _FEWEST_TESTS, _TESTS = 0.01, 4, 20
 NAMES_IN_DOUBT = 4  # that are asked for
+NAMES_BESIDE = 12  # held URLs that are asked for, found beside one that a rule held wrongly
 _ENOUGH = 40  # same classes, from which on no requests are made for a candidate
 _MOST_CLASSES = 20_000  # that are counted for a rule
 _URGENCY = {"suspended": 0, "candidate": 1, "active": 2, "revoked": 3}
@@ -60,10 +61,11 @@ class RequestPolicy:
         """Return how many requests the site's questions may take.
 
         They are as many as its rules have suppressed, and some ahead of that: the more pages are
-        the same under a rule that none contradicts, the more. A rule that has half of what it needs
-        gets the rest, where many URLs wait: it would suppress most of them.
+        the same under a rule that acts or that none contradicts, the more. A rule that has half of
+        what it needs gets the rest, where many URLs wait: it would suppress most of them.
         """
-        rules = [rule for rule in self._site.rules.values() if not rule.tally.different]
+        every = self._site.rules.values()
+        rules = [rule for rule in every if rule.state in IN_FORCE or not rule.tally.different]
         best = max(rules, key=lambda rule: rule.tally.same, default=None)
         same = 0 if best is None else best.tally.same
         ahead = min(limits.BASE_REQUESTS, limits.LEAST_REQUESTS * (1 + same))
@@ -95,6 +97,17 @@ class RequestPolicy:
         self._site.extra += NAMES_IN_DOUBT
         return found
 
+    def found_wrong(self) -> Iterator[tuple[int, Rewrite]]:
+        """Yield, once each, ids of URLs that are other pages than a rule says that still acts.
+
+        Was it chance? What was found beside such a URL is probably like it.
+        """
+        found, self._site.wrong = self._site.wrong, []
+        for url_id, rewrite in found:
+            if self._site.rules[rewrite].state in IN_FORCE and self._site.extra < self.budget():
+                self._site.extra += NAMES_BESIDE
+                yield url_id, rewrite
+
     def _of_rule(self, rule: RuleEvidence, most: int) -> Iterator[str]:
         """Yield URLs whose next answers may decide a rule; of pairs with the most answers first.
 
@@ -125,13 +138,14 @@ class RequestPolicy:
         at_once = min(_AT_ONCE if tally.same else _FIRST_PAIRS, (most + 1) // 2)
         for pair, compared in pairs[:at_once]:
             for identity in self._to_ask(pair, compared):
-                if not pages[identity].is_awaited and pages[identity].requested < MOST_ANSWERS:
+                if not pages[identity].is_awaited:
                     yield identity
 
     def _to_ask(self, pair: URLPair, compared: PageComparison) -> Iterator[str]:
         """Yield those URLs of a pair whose next answers may decide it, if no crawl asks anyway."""
         for identity, is_asked in zip(pair, (compared.ask_first, compared.ask_second), strict=True):
-            if is_asked and not self._site.pages.is_queued(identity):
+            is_over = self._site.pages[identity].requested >= MOST_ANSWERS
+            if is_asked and not is_over and not self._site.pages.is_queued(identity):
                 yield identity
 
     def _is_promising(self, pair: URLPair, compared: PageComparison) -> bool:

@@ -9,21 +9,23 @@ import math
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
-from canonry.canon.learned import FAMILIES, RuleState, describe, find_circle, site_in
+from canonry.canon.learned import FAMILIES, Rewrite, RuleState, act, describe, find_circle, site_in
 from canonry.canon.pipeline import Rewritten
+from canonry.canon.syntax import Parts
 from canonry.crawler.learn import site_records, wall_effects
 from canonry.crawler.learn.decision import decide
 from canonry.crawler.learn.evidence import RuleEvidence
 from canonry.crawler.learn.learned_site import LearnedSite
 from canonry.crawler.learn.loaded_sites import LoadedSites
-from canonry.crawler.learn.request_policy import NAMES_IN_DOUBT, Probe
+from canonry.crawler.learn.request_policy import NAMES_BESIDE, NAMES_IN_DOUBT, Probe
 from canonry.crawler.learn.rules.in_force import StoredRules
+from canonry.crawler.learn.rules.infer import as_read
 from canonry.crawler.learn.rules.loose_forms import without_www
 from canonry.crawler.learn.rules.rule_store import publish
 from canonry.crawler.learn.suspects import AnsweredPage
@@ -263,6 +265,9 @@ class LearningSession(StoredRules):
             sooner += policy.to_ask_first()
             probed_ids += policy.tests_of_run()
             probed_ids += classes.further_names(connection, policy.in_doubt(), NAMES_IN_DOUBT)
+            for url_id, rewrite in policy.found_wrong():
+                beside = classes.held_beside(connection, url_id)
+                probed_ids += list(self._changed_by(rewrite, beside))[:NAMES_BESIDE]
             probed_ids += [site.pages[identity].url_id for identity in policy.questions()]
         held, released, deferred = self._publish(connection, changed, now)
         later += [*held, *deferred]
@@ -276,6 +281,14 @@ class LearningSession(StoredRules):
         probes = (*(Probe(url, url_id=n) for url, n in found), *map(Probe, effects.questions))
         self.seconds += time.thread_time() - start
         return Learned(tuple(later), probes, tuple(sooner), tuple(held), len(released), effects)
+
+    def _changed_by(self, rewrite: Rewrite, urls: Iterable[tuple[int, str]]) -> Iterator[int]:
+        """Yield the ids of those URLs of a rule's site that it changes."""
+        for url_id, url in urls:
+            identity = self._canonicalizer.identity(url)
+            parts = as_read(Parts.of(identity))
+            if site_in(identity) == rewrite.host and act(rewrite, parts) is not parts:
+                yield url_id
 
     def hold_further_names(self, connection: Connection, now: float) -> None:
         """Hold fetched URLs whose page is there under the name that rules want.

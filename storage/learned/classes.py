@@ -28,6 +28,7 @@ from canonry.storage.sql.transitions import QUEUED
 LEARNED = "learned"  # the reason of URLs that rules hold
 HELD = (State.HELD, LEARNED)
 _MAY_REPRESENT = frozenset({int(State.QUEUED), int(State.FETCHED), int(State.REDIRECTED)})
+_BESIDE = 200  # URLs before and after one are found about then
 _DEFERRED = int(State.QUEUED), ALIAS
 _EDGE = ("from_id", "to_id", "kind", "status", "target_url", "first_seen", "last_seen", "count")
 _DELETE_EDGES = "DELETE FROM aliases WHERE kind = 'rule' AND from_id"
@@ -229,6 +230,13 @@ def further_names(connection: Connection, url_ids: Sequence[int], most: int) -> 
     known = {*url_ids, *(one for one, _identity in edges_of(connection, url_ids).values())}
     found = {url_id for _one, url_id in rows_of(connection, _LED, list(known))}
     return sorted(found - known)[:most]
+
+
+def held_beside(connection: Connection, url_id: int) -> list[tuple[int, str]]:
+    """Return the URLs that rules merge with others, with their ids: those found about then."""
+    about_then = range(url_id - _BESIDE, url_id + _BESIDE)
+    found = rows_of(connection, _URLS, list(edges_of(connection, about_then)))
+    return sorted(found, key=lambda one: abs(one[0] - url_id))
 
 
 def represented_by_pages(connection: Connection, url_ids: Sequence[int]) -> set[int]:
