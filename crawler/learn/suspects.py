@@ -24,7 +24,9 @@ SMALLEST, _LARGEST = 8 * 3, 8 * 256
 # Of a group: suspects, bytes of their blocks, and paths that are counted.
 _KEPT, _MOST_BYTES, _MOST_PATHS = 300, 64_000, 1_000
 _BYTES_OF_GROUP, _BYTES_OF_SUSPECT = 2_500, 300  # approximate, without their blocks
-_OTHERS, _EVERY = 12, 50  # pages of other kinds that are remembered; then one of so many answers
+# Pages of other kinds that are remembered; while there are fewer, each of the first answers is
+# looked at, and then one of so many.
+_OTHERS, _ALL, _EVERY = 12, 500, 50
 
 
 class AnsweredPage(NamedTuple):
@@ -122,7 +124,7 @@ class SuspectGroups:
 
     def remember(self, answer: AnsweredPage, number: int) -> None:
         """Keep some pages of many kinds, to know the frame of the site; of late ones, a few."""
-        is_turn = len(self._others) < _OTHERS or number % _EVERY == 0
+        is_turn = number % _EVERY == 0 or (number < _ALL and len(self._others) < _OTHERS)
         if is_turn and answer.kind not in self._others:
             self._others[answer.kind] = answer
             if len(self._others) > _OTHERS:

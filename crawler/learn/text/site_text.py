@@ -7,7 +7,7 @@ and not in another changes by itself.
 from collections import Counter
 from collections.abc import Sequence
 
-from canonry.crawler.documents.text_blocks import TextBlock, block_set, decoded, place_of
+from canonry.crawler.documents.text_blocks import TextBlock, block_set, place_of
 
 _SAMPLES = 40  # pages whose blocks are kept, to see which blocks many pages share
 _FLUID = 2  # changed blocks that make a place fluid, if none stayed there
@@ -62,7 +62,7 @@ class SiteText:
         for block in blocks - new:
             self._shared[block] += 1
         for other in self._samples.values():
-            here = new.intersection(decoded(other))
+            here = new & block_set(other)
             self._shared.update(dict.fromkeys(here, 2))
             new -= here
 
