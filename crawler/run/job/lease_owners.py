@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, select, update
 
+from canonry.storage import samples
 from canonry.storage.rows import leases
 from canonry.storage.sql.database_faults import begun
 from canonry.storage.sql.schema import jobs
 from canonry.storage.sql.stored_json import stored_json
 
 LEASE_SECONDS = 60.0  # unless it is extended
+_SILENT = 6 * 3_600.0  # seconds; a crawl that waits for long writes nothing
 _RUNNING, _ENDED = "running", "interrupted"
 _named: set[str] = set()  # names of this process
 
@@ -115,9 +117,16 @@ def are_running(connection: Connection) -> bool:
     return connection.execute(running.limit(1)).first() is not None
 
 
-def close_in(connection: Connection) -> None:
-    """Mark all killed jobs as interrupted, without a time: it is not known when they ended."""
+def close_in(connection: Connection, now: float) -> None:
+    """Mark all killed jobs as interrupted, without a time: it is not known when they ended.
+
+    Of other machines, where none has written to the store for hours.
+    """
+    newest = samples.latest(connection, now)
+    is_silent = newest is None or now - newest.at > _SILENT
     running = connection.execute(select(jobs).where(jobs.c.state == _RUNNING)).mappings()
     for job in running.all():
-        if corrected(dict(job))["state"] != _RUNNING:
+        settings = stored_json(job["settings"], "jobs", job["id"])
+        is_lost = is_silent and _process(settings.get("worker", "")) is None
+        if is_lost or state_now({**job, "settings": settings}) != _RUNNING:
             connection.execute(update(jobs).where(jobs.c.id == job["id"]).values(state=_ENDED))

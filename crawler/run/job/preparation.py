@@ -155,7 +155,7 @@ def prepare(
         walled.ask_all_again(connection, now)
         blocked_hosts.unblock_those_for_now(connection)
         last = _last_job(connection)
-        lease_owners.close_in(connection)
+        lease_owners.close_in(connection, now)
         _forget(connection, settings.crawl, now)
         this = msgspec.json.decode(job)
         if last is None or lease_owners.unsigned(last) != this:

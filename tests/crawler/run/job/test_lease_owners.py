@@ -4,10 +4,16 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from sqlalchemy import select
+from support.stores import open_store
 
 from canonry.crawler.run.job import lease_owners
+from canonry.storage.sql.schema import jobs
+
+NOW = 1_700_000_000.0
 
 
 def _name(process: int, machine: str = "") -> str:
@@ -56,3 +62,15 @@ def test_the_job_of_this_run_is_running_and_that_of_an_earlier_process_is_not() 
 
     assert state(lease_owners.own_name()) == "running"
     assert state(_name(os.getpid())) == "interrupted"
+
+
+@pytest.mark.parametrize(("hours", "state"), [(1, "running"), (7, "interrupted")])
+def test_a_job_of_a_machine_that_is_gone_ends_when_nobody_has_written_for_hours(
+    tmp_path: Path, hours: int, state: str
+) -> None:
+    store = open_store(tmp_path)
+    store.begin_job("crawl", lease_owners.signed("{}", _name(1, "other.example")), NOW)
+    with store.transaction() as connection:
+        lease_owners.close_in(connection, NOW + hours * 3600)
+        assert connection.scalar(select(jobs.c.state)) == state
+    store.close()
