@@ -62,16 +62,17 @@ class VainRetries:
 
     def is_hopeless(self, queued: Queued) -> bool:
         """Return True if a URL had a server error in this run, and is not to be retried."""
+        if queued.url_id not in self._failed:
+            return False
         limits = ((_directory(queued.url), _ENOUGH), (host_of(queued.url), _ON_HOST))
-        return queued.url_id in self._failed and any(
-            self._vain[place] >= most and place not in self._cured for place, most in limits
-        )
+        return any(self._vain[place] >= most and place not in self._cured for place, most in limits)
 
     def is_premature(self, queued: Queued, now: float) -> bool:
         """Return True if a retry is to be put off: others in its directory failed just now."""
+        if queued.url_id not in self._failed or queued.attempts >= self._retries:
+            return False
         latest = self._latest.get(_directory(queued.url), [])
-        is_recent = len(latest) == _ENOUGH and 0.0 <= now - latest[0] < self._pause
-        return is_recent and queued.url_id in self._failed and queued.attempts < self._retries
+        return len(latest) == _ENOUGH and 0.0 <= now - latest[0] < self._pause
 
 
 def _directory(url: str) -> str:

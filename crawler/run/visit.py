@@ -351,15 +351,16 @@ class Visitor:
     def _known_to_fail(self, queued: Queued) -> Outcome | None:
         """Return the outcome of a retry that would be in vain; None if it is to be sent."""
         now = self._clock()
+        is_hopeless = self._vain.is_hopeless(queued)
+        if not is_hopeless and not self._vain.is_premature(queued, now):
+            return None
         detail = "retries of others in its directory were in vain"
         failed = Outcome(
             queued, State.FAILED, Fault.SERVER.label, detail=detail, was_requested=False
         )
-        if self._vain.is_hopeless(queued):
+        if is_hopeless:
             return failed
-        if self._vain.is_premature(queued, now):
-            return failed._replace(state=State.QUEUED, retry_at=now + self._wait(queued))
-        return None
+        return failed._replace(state=State.QUEUED, retry_at=now + self._wait(queued))
 
     def _wait(self, queued: Queued) -> float:
         """Return the seconds until a URL is tried again."""

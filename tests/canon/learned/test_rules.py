@@ -54,6 +54,8 @@ def test_vectors(why: str, text: str, before: str, after: str) -> None:
     rewrite = rewrite_of(text)
     assert fault(rewrite) is None
     assert str(act(rewrite, Parts.of(before))) == after, why
+    if before != after:
+        assert FAMILIES[rewrite.family].prefilter(rewrite)(before), f"its mark: {why}"
 
 
 def test_every_family_has_vectors_that_it_changes_and_some_that_only_look_like_it() -> None:
@@ -497,13 +499,6 @@ def test_a_url_without_the_mark_of_any_rule_is_changed_by_none(
             # Only sites have rules
             if site_of(parts) and family.apply(parts, rewrite) is not parts:
                 assert family.prefilter(rewrite)(str(parts))
-
-
-@pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
-def test_what_a_family_changes_has_its_mark(why: str, text: str, before: str, after: str) -> None:
-    rewrite = rewrite_of(text)
-    if before != after:
-        assert FAMILIES[rewrite.family].prefilter(rewrite)(before), why
 
 
 def test_most_urls_lack_the_marks_of_rules() -> None:

@@ -135,22 +135,19 @@ ANCESTORS = {
     "rfc1738": "grammar_1738.txt",
     "url-1993": "grammar_1993.txt",
 }
-_ANCESTORS_CASES = [
-    (document, *row) for document, name in ANCESTORS.items() for row in cases(name, 3)
-]
 
 
-@pytest.mark.parametrize(("document", "why", "production", "text", "answer"), _ANCESTORS_CASES)
-def test_productions_of_the_ancestors(
-    document: str, why: str, production: str, text: str, answer: str
-) -> None:
-    assert answer in {"yes", "no"}
-    assert matches(production, text, document=document) is (answer == "yes"), why
+@pytest.mark.parametrize("document", ANCESTORS)
+def test_productions_of_the_ancestors(document: str) -> None:
+    said = {True: "yes", False: "no"}
+    rows = cases(ANCESTORS[document], 3)
+    found = [said[matches(row[1], row[2], document=document)] for row in rows]
+    assert [row for row, one in zip(rows, found, strict=True) if row[3] != one] == []
 
 
 @pytest.mark.parametrize("document", ANCESTORS)
 def test_every_production_of_the_ancestors_has_a_case_for_and_against(document: str) -> None:
-    found = {(row[2], row[4]) for row in _ANCESTORS_CASES if row[0] == document}
+    found = {(row[1], row[3]) for row in cases(ANCESTORS[document], 3)}
     expected = {(name, answer) for name in productions_of(document) for answer in ("yes", "no")}
     assert found == expected
 
