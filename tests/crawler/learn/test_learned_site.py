@@ -196,6 +196,16 @@ def test_an_active_rule_ends_with_the_pages_that_it_would_lose() -> None:
     assert host.changes == [(REF, "active"), (REF, "suspended"), (REF, "revoked")]
 
 
+def test_a_rule_that_goes_on_after_one_wrong_page_is_tested_beside_it() -> None:
+    """One in a hundred may be chance: a page that changed between two requests."""
+    host = Host(lambda path: path if path.startswith("/page-120") else bare(path))
+    host.visit(f"/page-{n}{end}" for n in range(121) for end in ("", "?ref=1"))
+    assert host.tally(REF)[:3] == (120, 1, 1)
+    assert host.site.rules[REF].state == "active"
+    assert list(host.policy.found_wrong()) == [(242, REF)]
+    assert not list(host.policy.found_wrong())
+
+
 def test_a_doubt_that_turns_out_to_be_none_lets_a_rule_act_again() -> None:
     """Two answers of each say that a page differs, four say that it changes by itself."""
     turn = 0
