@@ -37,6 +37,7 @@ class Verdict(NamedTuple):
     allowed: bool
     delay: float | None
     rules: RobotsRules = _NO_RULES  # of the origin
+    is_new: bool = False  # they were loaded for this URL
 
 
 class _Known(NamedTuple):
@@ -115,10 +116,6 @@ class RobotsChecker:
         self._kept = 0  # bytes, about, that these take
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def is_cached(self, url: str) -> bool:
-        """Return True if `check` needs no request."""
-        return self._current(origin_of(url)) is not None
-
     async def check(self, url: str) -> Verdict:
         """Return whether a URL may be fetched, and the origin's crawl delay.
 
@@ -127,7 +124,7 @@ class RobotsChecker:
         """
         origin = origin_of(url)
         entry = self._current(origin)
-        if entry is None:
+        if is_new := entry is None:
             self._raise_failure(origin)
             async with self._locks.setdefault(origin, asyncio.Lock()):
                 entry = self._current(origin)
@@ -138,7 +135,7 @@ class RobotsChecker:
             allowed = await asyncio.to_thread(entry.rules.allow, url)
         else:
             allowed = entry.rules.allow(url)
-        return Verdict(allowed, entry.rules.delay, entry.rules)
+        return Verdict(allowed, entry.rules.delay, entry.rules, is_new)
 
     def _current(self, origin: str) -> _Known | None:
         """Return the rules of an origin, if they are in memory and have not expired."""

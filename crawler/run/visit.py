@@ -87,14 +87,15 @@ class Visitor:
         """
         if (known := self._known_to_fail(queued)) is not None:
             return known
-        asks = not self._robots.is_cached(queued.url)
         try:
             verdict = await self._check(queued.url, slow_down)
             if not verdict.allowed:
-                return Outcome(queued, State.HELD, HoldReason.ROBOTS.label, was_requested=asks)
+                return Outcome(
+                    queued, State.HELD, HoldReason.ROBOTS.label, was_requested=verdict.is_new
+                )
             if self._is_reserved(queued.url, verdict.rules):
                 reason = HoldReason.USE_RESERVED.label
-                return Outcome(queued, State.HELD, reason, was_requested=asks)
+                return Outcome(queued, State.HELD, reason, was_requested=verdict.is_new)
             with self._room.visit():
                 outcome = await self._follow(queued, verdict.rules, record)
             self._vain.answered(queued)
