@@ -147,18 +147,15 @@ class Site:
         if parts.path == "/":
             return Resource(0)
         names = parts.path.strip("/").split("/")
+        if len(names) != 2 or not names[1].isdecimal():
+            return None
+        number = int(names[1])
         if names[0] == "copy" and self._is_mirrored:
-            number = int(names[1])
             variant = "" if self.night in self.mirror else "copy"
             return Resource(number, variant) if number in self._numbers() else None
         styles = [(start, style) for start, style in self.styles if start <= self.night]
-        if (
-            len(names) != 2
-            or not names[1].isdecimal()
-            or names[0] not in {style for _, style in styles}
-        ):
+        if names[0] not in {style for _, style in styles}:
             return None
-        number = int(names[1])
         if self.night not in self.pages.get(number, NEVER):
             return None
         nights, whole = self.merged.get(number, (NEVER, number))
