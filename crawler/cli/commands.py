@@ -39,7 +39,7 @@ COMMANDS = {
     "explain": Listed("urls.url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
         "store.export_command",
-        "Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages",
+        "Export pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
     "extract": Listed(
         "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"
