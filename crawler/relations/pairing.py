@@ -15,7 +15,7 @@ from canonry.crawler.relations.compared_pages import ComparedPage
 LEAST = 5  # pages that agree; fewer say nothing about two directories
 _TRUSTED = 9  # pages that agree, for each against, from which on equal paths mean equal pages
 _ALIKE = 0.4  # resemblance of two titles of one page
-_NEAR, _FAR = math.log(2), math.log(4)  # most that sizes of one page differ, by their logarithm
+NEAR, FAR = math.log(2), math.log(4)  # most that sizes of one page differ, by their logarithm
 _CHANCE = 3.0  # standard deviations that chance hardly reaches
 _FEW = 2  # pages with a word that proves nothing in a small directory
 _WORD = re.compile(r"[^\s,;:()\[\]|–—-]+")  # noqa: RUF001 - dashes of titles
@@ -142,9 +142,9 @@ def pair(one: Directory, other: Directory) -> Pairing:
     """Compare two directories."""
     found = Pairing(min(one.said, other.said))
     found.is_one_subject = len(one.subject & other.subject) * 2 >= len(one.subject | other.subject)
-    against: list[str] = []
     weak: list[str] = []
-    for rest in one.pages.keys() & other.pages.keys():
+    against: list[str] = []
+    for rest in sorted(one.pages.keys() & other.pages.keys()):
         here, there = one.titles[rest], other.titles[rest]
         if by := _agreement(one, other, rest):
             found.pairs[rest] = rest, by
@@ -155,23 +155,28 @@ def pair(one: Directory, other: Directory) -> Pairing:
         else:
             found.unclear += 1
             weak.append(rest)
-    taken = {rest for rest, _by in found.pairs.values()}
+    trusted = _trusted(found.pairs, against)
+    placed = {rest for rest in (*weak, *against) if trusted(rest) and _are_near(one, other, rest)}
+    taken = found.pairs.keys() | placed
     for title, (rest, *more) in one.titled.items():
         to, *others = other.titled.get(title, (rest, rest))
-        if more or others or rest in found.pairs or to in taken:
+        if more or others or rest in taken or to in taken:
             continue
-        if _apart(one.pages[rest], other.pages[to]) <= _FAR:
+        if apart(one.pages[rest], other.pages[to]) <= FAR:
             found.pairs[rest] = to, By.TITLE
-            taken.add(to)
+    taken |= {to for to, _by in found.pairs.values()}
     found.agree, found.against = sum(bool(one.titles[rest]) for rest in found.pairs), len(against)
     found.deviations = _deviations(one, other, found.pairs.items())
-    trusted = _trusted(found.pairs, against)
-    for rest in (*weak, *against):
-        if rest not in found.pairs and rest not in taken and trusted(rest):
-            found.pairs[rest] = rest, By.PLACE
-            taken.add(rest)
-    _add_numbered(one, other, found.pairs, taken)
+    placed |= {rest for rest in weak if trusted(rest) and rest not in found.pairs}
+    for rest in sorted(placed - {to for to, _by in found.pairs.values()}):
+        found.pairs[rest] = rest, By.PLACE
+    _add_numbered(one, other, found.pairs)
     return found
+
+
+def _are_near(one: Directory, other: Directory, rest: str) -> bool:
+    """Return True if a path is no stub in one of two directories, left where a page has moved."""
+    return apart(one.pages[rest], other.pages[rest]) <= FAR
 
 
 def pair_by_path(one: Directory, other: Directory) -> Pairing:
@@ -202,7 +207,8 @@ def _size(page: ComparedPage) -> float:
     return math.log(page.size + 1)
 
 
-def _apart(one: ComparedPage, other: ComparedPage) -> float:
+def apart(one: ComparedPage, other: ComparedPage) -> float:
+    """Return how far apart the sizes of two pages are: the logarithm of their ratio."""
     return abs(_size(one) - _size(other))
 
 
@@ -214,8 +220,8 @@ def _agreement(one: Directory, other: Directory, rest: str) -> By | None:
     here, there = one.titles[rest], other.titles[rest]
     if here == there:
         is_own = bool(here) and len(one.titled[here]) == len(other.titled[there]) == 1
-        return By.PATH if is_own and _apart(a, b) <= _FAR else None
-    if here and there and _apart(a, b) <= _NEAR and _resemblance(one, other, here, there) >= _ALIKE:
+        return By.PATH if is_own and apart(a, b) <= FAR else None
+    if here and there and apart(a, b) <= NEAR and _resemblance(one, other, here, there) >= _ALIKE:
         return None if _is_elsewhere(here, one, other) else By.PATH
     return None
 
@@ -272,9 +278,7 @@ def _deviations(
     return (0.5 - mean(ranks)) * math.sqrt(12 * len(ranks))
 
 
-def _add_numbered(
-    one: Directory, other: Directory, pairs: dict[str, tuple[str, By]], taken: set[str]
-) -> None:
+def _add_numbered(one: Directory, other: Directory, pairs: dict[str, tuple[str, By]]) -> None:
     """Pair files with numbered names whose numbers have shifted as those before and behind them.
 
     Doxygen's short names (the manual of libstdc++) are numbers, and hundreds of its pages have one
@@ -287,7 +291,8 @@ def _add_numbered(
             shifts[here[1]].append((int(here[2]), int(there[2]) - int(here[2])))
     for known in shifts.values():
         known.sort()
-    for rest in one.pages.keys() - pairs.keys():
+    taken = {to for to, _by in pairs.values()}
+    for rest in sorted(one.pages.keys() - pairs.keys()):
         found = _NUMBERED.fullmatch(rest)
         known = shifts[found[1]] if found else []
         if not (found and known):
@@ -301,7 +306,7 @@ def _add_numbered(
         for shift in by:
             to = f"{found[1]}{str(int(found[2]) + shift).zfill(len(found[2]))}{found[3]}"
             is_free = to in other.pages and to not in taken and title == other.titles[to]
-            if is_free and _apart(one.pages[rest], other.pages[to]) <= _NEAR:
+            if is_free and apart(one.pages[rest], other.pages[to]) <= NEAR:
                 fits.append(to)
         if len(fits) == 1:
             pairs[rest] = fits[0], By.NUMBER
