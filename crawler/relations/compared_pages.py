@@ -6,9 +6,10 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.storage.http_status import OK
+from canonry.storage.http_status import GONE, OK
 from canonry.storage.records import Page
 from canonry.storage.sql.bulk import rows_of
+from canonry.storage.sql.schema import State
 
 _DIRECTORIES = 6  # of a path, that are looked at
 _LIVING = f"""
@@ -16,12 +17,13 @@ SELECT pages.url_id, urls.url, title, pages.digest, size, canonical, fetched_at,
 FROM pages JOIN urls ON urls.id = pages.url_id WHERE pages.status = {OK} AND pages.url_id
 """  # noqa: S608 - our own number
 _WENT = f"""
-SELECT absences.url_id, urls.url, urls.state, urls.reason, absences.page
+SELECT absences.url_id, urls.url, urls.state, absences.page
 FROM absences JOIN urls ON urls.id = absences.url_id
 LEFT JOIN pages ON pages.url_id = absences.url_id
-WHERE absences.page IS NOT NULL AND (pages.status IS NULL OR pages.status <> {OK})
+WHERE absences.page IS NOT NULL
+    AND (pages.status IN ({", ".join(map(str, sorted(GONE)))}) OR urls.state = {State.REDIRECTED:d})
 ORDER BY absences.url_id
-"""  # noqa: S608 - our own number
+"""  # noqa: S608 - our own numbers
 
 
 class ComparedPage(NamedTuple):
@@ -39,12 +41,17 @@ class ComparedPage(NamedTuple):
     @property
     def host(self) -> str:
         """The host, with its port."""
-        return self.url.partition("://")[2].partition("/")[0]
+        return self.name.partition("/")[0]
 
     @property
     def path(self) -> str:
         """The path without its first slash, with the query."""
-        return self.url.partition("://")[2].partition("/")[2]
+        return self.name.partition("/")[2]
+
+    @property
+    def name(self) -> str:
+        """The URL without its scheme."""
+        return self.url.partition("://")[2]
 
     def directories(self) -> Iterator[tuple[str, str, str]]:
         """Yield each directory of its path as what stands before it, its name, and what follows."""
@@ -63,14 +70,17 @@ def living(connection: Connection, url_ids: Collection[int]) -> list[ComparedPag
     return sorted(ComparedPage(u, url, t, bytes(d), *rest) for u, url, t, d, *rest in found)
 
 
-def went(connection: Connection) -> dict[int, ComparedPage]:
-    """Return pages that recrawls have lost, as they were."""
-    pages = {}
-    for url_id, url, _state, _reason, last in connection.exec_driver_sql(_WENT):
+def went(connection: Connection) -> tuple[list[ComparedPage], int]:
+    """Return the pages that recrawls have lost, as they were, and how many others redirect now."""
+    pages, redirected = [], 0
+    for url_id, url, state, last in connection.exec_driver_sql(_WENT):
         at, *fields = msgspec.msgpack.decode(last)
         page = Page(*fields)
-        if page.status == OK:
-            pages[url_id] = ComparedPage(
-                url_id, url, page.title, bytes(page.digest), page.size, page.canonical, at, 0.0
-            )
-    return pages
+        if page.status != OK:
+            continue
+        if state == State.REDIRECTED:
+            redirected += 1
+            continue
+        facts = (page.title, bytes(page.digest), page.size, page.canonical, at, 0.0)
+        pages.append(ComparedPage(url_id, url, *facts))
+    return pages, redirected

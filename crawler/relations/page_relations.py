@@ -7,11 +7,12 @@ import numpy as np
 from sqlalchemy import Connection
 
 from canonry.canon import redact
-from canonry.crawler.relations.compared_pages import living
+from canonry.crawler.relations.compared_pages import living, went
 from canonry.crawler.relations.directories import Related, RelatedSet, related_sets
+from canonry.crawler.relations.moved_pages import MovedPages, moved_pages
 from canonry.crawler.relations.version_order import place_of, preferred
 from canonry.storage.clusters.cluster_rows import PageRelations
-from canonry.storage.clusters.clustering import cluster
+from canonry.storage.clusters.clustering import Clustering, cluster
 
 PreferredRelease = Literal["newest", "oldest", "stable"]
 _NONE = PageRelations()
@@ -35,7 +36,34 @@ def page_relations(connection: Connection, prefer: PreferredRelease) -> Mapping[
             roots = {one.name: int(clusters.root[one.page.url_id]) for one in family}
             if len({*roots.values()}) > 1:
                 _relate(found, related, family, roots, urls, prefer)
+    moves, _redirected = moves_in(connection, clusters)
+    for one in moves.moved:
+        relations = found.get(one.to.url_id, _NONE)
+        doubt = f", but {one.doubt}" if one.doubt else ""
+        evidence = _with(relations, f"moved: by {one.by.value}{doubt}")
+        found[one.to.url_id] = evidence._replace(moved_from=redact(one.page.url))
     return found
+
+
+def moves_in(connection: Connection, clusters: Clustering | None = None) -> tuple[MovedPages, int]:
+    """Return where the pages went that recrawls have lost, and how many others redirect now.
+
+    Args:
+        connection: to a store.
+        clusters: of the store; None computes them.
+    """
+    lost, redirected = went(connection)
+    if not lost:
+        return MovedPages((), ()), redirected
+    found = cluster(connection) if clusters is None else clusters
+    roots = np.flatnonzero(found.clustered & (found.root == np.arange(len(found.root))))
+    return moved_pages(lost, living(connection, roots.tolist())), redirected
+
+
+def _with(relations: PageRelations, evidence: str) -> PageRelations:
+    """Add evidence to what a page is to others."""
+    before = relations.relation_evidence
+    return relations._replace(relation_evidence=f"{before}; {evidence}" if before else evidence)
 
 
 def _relate(
@@ -64,10 +92,8 @@ def _relate(
         return
     evidence = {roots[one.name]: one.evidence for one in family if one.evidence}
     for root in (main, *others):
-        relations = found.get(root, _NONE)
-        said = f"{related.kind}: {evidence.get(root) or next(iter(evidence.values()))}"
-        before = relations.relation_evidence
-        relations = relations._replace(relation_evidence=f"{before}; {said}" if before else said)
+        said = evidence.get(root) or next(iter(evidence.values()))
+        relations = _with(found.get(root, _NONE), f"{related.kind}: {said}")
         if root != main:
             relations = relations._replace(**{field: urls[main]})
         elif related.kind == "release":

@@ -18,6 +18,7 @@ from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.rule_facts import RuleReport
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
+from canonry.crawler.relations.redirect_files import RedirectRow
 from canonry.storage.clusters.cluster_export import MergedPair
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.reading import report
@@ -124,5 +125,6 @@ ROWS: MappingProxyType[str, Any] = MappingProxyType(
         "export clusters": _object(ClusterRow),
         "export merges": _object(MergedPair),
         "migrate -o": MigratedURL,
+        "redirects": _object(RedirectRow),
     }
 )
