@@ -135,7 +135,8 @@ def _by_title(
         if name not in pages or name in found or apart(pages[name], new[to]) > FAR:
             continue
         has_name, is_near = _stem(name) == _stem(to), apart(pages[name], new[to]) <= NEAR
-        if has_name or len(title) >= _WORDS:
+        words = sum(any(map(str.isalpha, word)) for word in title)  # not "53.1. Overview"
+        if has_name or words >= _WORDS:
             doubt = "" if has_name else "its file has another name"
             if not is_near:
                 doubt += "; its size is another one" if doubt else "its size is another one"
