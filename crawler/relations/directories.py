@@ -52,12 +52,15 @@ class RelatedSet:
     sizes: dict[str, int] = field(default_factory=dict)  # pages, by name
     canonical: str | None = None  # the directory that the pages of others name as canonical
     _latest: dict[str, ComparedPage] = field(default_factory=dict)  # by path
+    _here: Directory | None = None  # the same; None: it has changed
     _family_of: dict[int, int] = field(default_factory=dict)  # by URL id
 
-    def compare(self, pages: Mapping[str, ComparedPage]) -> Pairing | None:
+    def compare(self, there: Directory) -> Pairing | None:
         """Compare a directory with what the set has; None if it does not belong to it."""
         judge = pair if self.kind == "release" else pair_by_path
-        found = judge(Directory(self._latest), Directory(pages))
+        if self._here is None:
+            self._here = Directory(self._latest)
+        found = judge(self._here, there)
         return found if found.holds else None
 
     def add(self, name: str, pages: Mapping[str, ComparedPage], found: Pairing | None) -> None:
@@ -77,6 +80,7 @@ class RelatedSet:
             if rest != to:
                 del self._latest[rest]
         self._latest.update(pages)
+        self._here = None
 
     def note_canonical(self) -> None:
         """Note the directory that most pages outside of it name as canonical."""
@@ -171,8 +175,9 @@ def _sets(
     if len(around) >= LEAST:
         named.append(("", around))
     for name, pages in named:
+        there = Directory(pages)
         for one in reversed(sets[-_MOST_SETS:]):
-            if (found := one.compare(pages)) is not None:
+            if (found := one.compare(there)) is not None:
                 one.add(name, pages, found)
                 break
         else:

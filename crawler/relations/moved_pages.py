@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.relations.compared_pages import ComparedPage
-from canonry.crawler.relations.pairing import FAR, NEAR, By, Directory, apart
+from canonry.crawler.relations.pairing import FAR, NEAR, By, Directory, apart, are_alike
 
 _LEAST = 3  # pages that moved alike, from which on their directory did
 _EXCEPT = 5  # pages that moved alike, for each without a new place, or with another one
@@ -92,7 +92,7 @@ def moved_pages(went: Iterable[ComparedPage], living: Sequence[ComparedPage]) ->
         found |= _by_title(pages, new, old, now, found)
         patterns = list(_patterns(found, pages, here, new))
         for name, one in _by_pattern(patterns, pages, new, found).items():
-            is_alike = old.titles[name] == now.titles[one.to.name]
+            is_alike = are_alike(old, now, old.titles[name], now.titles[one.to.name])
             found[name] = one if is_alike else one._replace(doubt="its title is another one")
         for name, one in found.items():
             fits = (p for p in patterns if p.target(name) == one.to.name)

@@ -221,15 +221,16 @@ def _agreement(one: Directory, other: Directory, rest: str) -> By | None:
     if here == there:
         is_own = bool(here) and len(one.titled[here]) == len(other.titled[there]) == 1
         return By.PATH if is_own and apart(a, b) <= FAR else None
-    if here and there and apart(a, b) <= NEAR and _resemblance(one, other, here, there) >= _ALIKE:
+    if here and there and apart(a, b) <= NEAR and are_alike(one, other, here, there):
         return None if _is_elsewhere(here, one, other) else By.PATH
     return None
 
 
-def _resemblance(one: Directory, other: Directory, here: Title, there: Title) -> float:
-    """Return the shared words of two titles by all, rare words counting more."""
+def are_alike(one: Directory, other: Directory, here: Title, there: Title) -> bool:
+    """Return True if two titles share most of their words, of which rare ones count more."""
     both = {word: min(one.weight(word), other.weight(word)) for word in {*here, *there}}
-    return sum(both[word] for word in {*here} & {*there}) / sum(both.values())
+    shared = sum(both[word] for word in {*here} & {*there})
+    return here == there or shared >= _ALIKE * sum(both.values()) > 0
 
 
 def _is_elsewhere(title: Title, here: Directory, there: Directory) -> bool:
