@@ -2,12 +2,16 @@
 
 import csv
 import io
+import json
 import random
 from pathlib import Path
 
+import msgspec
 from support.made_pages import WORDS
 from support.servers import Answer, ok, raw_server
 from support.sites import exported, from_thread, run_command
+
+from canonry.crawler.cli.printed.all_printed import ROWS
 
 SEED = "http://h.example/"
 PAGES = 24
@@ -56,6 +60,10 @@ def test_a_site_that_was_relaunched(tmp_path: Path) -> None:
         done = run_command("redirects", "--format", "nginx", "-o", "moved.conf", folder=tmp_path)
         assert (tmp_path / "moved.conf").read_text().count('\n    "~') == 1
         assert b"24 moved (1 pattern, 0 lines)" in done.stderr
+        done = run_command("redirects", "--format", "jsonl", folder=tmp_path)
+        for line in done.stdout.splitlines():
+            msgspec.json.decode(line, type=ROWS["redirects"])
+            assert tuple(json.loads(line)) == ROWS["redirects"].__struct_fields__
         documents = exported(tmp_path, "clusters", "--prefer", "newest")
         found = {row["url"]: row["moved_from"] for row in documents if row["moved_from"]}
         assert found[f"{SEED}docs/p7.html"] == f"{SEED}doc/p7.html"
