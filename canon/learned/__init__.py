@@ -1,6 +1,6 @@
 """Learned rules: their families, sets of them, and the checks that such a set has to pass."""
 
-from canonry.canon.learned.actions import SESSION_SEGMENT
+from canonry.canon.learned.actions import SESSION_SEGMENT, SLUGS
 from canonry.canon.learned.families import FAMILIES, ORDER, act, describe
 from canonry.canon.learned.family_fields import INDEX_FILE, INDEX_INITIALS
 from canonry.canon.learned.learned_rule import RULE_STATES, Evidence, LearnedRule, RuleState
@@ -24,6 +24,7 @@ __all__ = [
     "ORDER",
     "RULE_STATES",
     "SESSION_SEGMENT",
+    "SLUGS",
     "Evidence",
     "LearnedRule",
     "Rewrite",

@@ -13,6 +13,16 @@ from canonry.canon.syntax.parts import Parts
 # A letter says what a token is for: S a session, A an anonymous user, F a ticket of a log-in.
 SESSION_SEGMENT = re.compile(r"/\((?:[A-Za-z]\([0-9A-Za-z_\-]+\))+\)(?=/)")
 
+# Words beside an id. One word, as in ``/article/7/comments``, is a page of its own on most sites.
+_WORDS = r"(?=[^/]*[^/0-9_\-])[^/_\-]+[_\-][^/]+"
+# Each is one part of a path: the words, and what is put there.
+SLUGS = {
+    "id/slug": (re.compile(rf"(?<=/)([0-9]+)/{_WORDS}(/?)\Z"), r"\1\2"),
+    "slug/id": (re.compile(rf"(?<=/){_WORDS}/([0-9]+/?)\Z"), r"-/\1"),  # or more words would follow
+    "id-slug": (re.compile(rf"(?<=/)([0-9]+)-{_WORDS}(/?)\Z"), r"\1\2"),
+    "slug-id": (re.compile(rf"(?<=/){_WORDS}-([0-9]+(?:\.[a-z]+)?/?)\Z"), r"\1"),
+}
+
 
 def upgrade_scheme(parts: Parts, _rewrite: Rewrite) -> Parts:
     """Replace http with https."""
@@ -64,6 +74,13 @@ def drop_session_segment(parts: Parts, _rewrite: Rewrite) -> Parts:
     if "/(" not in parts.path:
         return parts
     path = SESSION_SEGMENT.sub("", parts.path)
+    return parts if path == parts.path else parts.with_path(path)
+
+
+def drop_slug(parts: Parts, rewrite: Rewrite) -> Parts:
+    """Remove the words beside the id at the end of a path."""
+    words, left = SLUGS[rewrite.old]
+    path = words.sub(left, parts.path)
     return parts if path == parts.path else parts.with_path(path)
 
 

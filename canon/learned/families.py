@@ -155,6 +155,17 @@ FAMILIES: dict[str, Family] = {
         describe=lambda _: "a session's segment, such as (S(x1y2z3)), selects nothing",
         by_query=True,
     ),
+    "path-slug": _learned(
+        "path-slug",
+        why="The words beside an id select nothing on this host.",
+        before="http://example.com/article/7/any-words",
+        after="http://example.com/article/7",
+        example={"old": "id/slug"},
+        apply=actions.drop_slug,
+        prefilter=lambda _: prefilters.DIGITS,
+        check=family_fields.takes_slug,
+        describe=lambda rewrite: f"the words in {rewrite.old} select nothing",
+    ),
     "double-slash": _learned(
         "double-slash",
         why="The host takes several slashes in a path for one.",

@@ -2,6 +2,7 @@
 
 import re
 
+from canonry.canon.learned.actions import SLUGS
 from canonry.canon.learned.rewrite import Rewrite, is_host_name
 from canonry.canon.syntax import grammar
 
@@ -66,6 +67,13 @@ def takes_slash(rewrite: Rewrite) -> str | None:
             "'new' has to be 'slash' (it is added), 'bare' (it is dropped) or 'file' (it is "
             "dropped after a file's extension), and 'old' empty"
         )
+    return None
+
+
+def takes_slug(rewrite: Rewrite) -> str | None:
+    """Allow a place of words beside an id as ``old``."""
+    if rewrite.new or rewrite.old not in SLUGS:
+        return f"'old' has to be one of {', '.join(SLUGS)}, and 'new' empty"
     return None
 
 

@@ -17,6 +17,7 @@ Prefilter: TypeAlias = Callable[[str], object]  # false for a URL that is not ch
 ANY_QUERY = re.compile(r"\?").search
 HTTP = re.compile(r"http:").match
 CAPITALS = re.compile(r"[A-Z\u0080-\U0010ffff]").search  # beyond ASCII, any may be upper case
+DIGITS = re.compile(r"//[^/?#]*/[^?#]*[0-9]").search  # in the path
 SLASHES = re.compile(r"//[\s\S]*//").search  # besides those of the host
 _NO_FINAL_SLASH = re.compile(r"[^/](?![^?#])").search  # RFC 3986 section 3.3: the end of a path
 _FINAL_SLASH = re.compile(r"/(?![^?#])").search

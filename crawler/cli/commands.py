@@ -39,7 +39,7 @@ COMMANDS = {
     "explain": Listed("urls.url_commands", "Show which rules change a URL, and why"),
     "export": Listed(
         "store.export_command",
-        "Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages",
+        "Export pages, URLs, aliases, rules, refused URLs, clusters or merges",
     ),
     "extract": Listed(
         "urls.url_commands", "Print the URLs in a text, or the links of an HTML page"
@@ -67,6 +67,10 @@ COMMANDS = {
         "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
     ),
     "policy": Listed("rules.policy_command", "List, show and check policies"),
+    "redirects": Listed(
+        "store.redirects_command",
+        "Map the pages of a site that was relaunched to their new URLs",
+    ),
     "refused": Listed(
         "store.queue_commands", "Show and release refused URLs: those that are held or have failed"
     ),
@@ -97,7 +101,10 @@ GROUPS = {
     "Crawl": ("crawl", "demo", "scope", "settings", "identity", "serve", "frontier"),
     "Dumps of URLs": ("dedup", "keys", "migrate"),
     "URLs": ("canon", "explain", "extract"),
-    "A store": ("status", "why", "export", "hosts", "patterns", "refused", "move", "upgrade"),
+    "A store": (
+        *("status", "why", "export", "redirects", "hosts", "patterns", "refused", "move"),
+        "upgrade",
+    ),
     "Rules and policies": ("rules", "policy"),
     "Your shell": ("completion",),
 }

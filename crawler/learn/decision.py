@@ -39,7 +39,7 @@ def needed_for(rewrite: Rewrite, *, is_mined: bool = False) -> Needed:
     factor = limits.UNTESTED if is_mined else 1.0
     if rewrite.family in {"host-alias", "path-prefix"}:
         found = limits.MOVED
-    elif not rewrite.family.startswith("parameter"):
+    elif not rewrite.family.startswith(("parameter", "path-slug")):
         found = limits.ORDINARY
     else:
         selects = rewrite.old in limits.SELECTING_NAMES

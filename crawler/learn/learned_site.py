@@ -48,7 +48,7 @@ _PROPOSED = frozenset(
     (
         *("scheme-upgrade", "www", "host-alias", "path-prefix", "trailing-slash", "double-slash"),
         *("letter-case", "index-file", "session-segment", "path-parameter", "parameter-order"),
-        *("parameter-anywhere", "parameter-default", "parameter-of-page"),
+        *("parameter-anywhere", "parameter-default", "parameter-of-page", "path-slug"),
     )
 )
 
@@ -497,8 +497,11 @@ class LearnedSite:
                 return
         open_ones = [rewrite for rewrite in rules if not self._holds(rewrite)]
         pair = pair_of(source, target)
+        # The words beside an id have no right form: the class is named without.
+        is_slug = rules[0].family == "path-slug"
+        key = str(act(rules[0], target_page.parts)) if is_slug else target
         for rewrite in open_ones if len(open_ones) == 1 else rules:
-            self.rule(rewrite).put(pair, JudgedPair(target, PageVerdict.SAME, OWN_WORD))
+            self.rule(rewrite).put(pair, JudgedPair(key, PageVerdict.SAME, OWN_WORD))
             against = self.rules.get(opposite(rewrite))
             if against is not None and against.rewrite != rewrite:
                 against.put(pair, JudgedPair(target, PageVerdict.DIFFERENT))

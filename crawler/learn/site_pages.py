@@ -8,7 +8,12 @@ from itertools import islice
 from canonry.canon.syntax import Parts
 from canonry.crawler.documents.text_blocks import place_of
 from canonry.crawler.learn.rules.infer import as_read
-from canonry.crawler.learn.rules.loose_forms import loose_forms, loose_name, loose_path
+from canonry.crawler.learn.rules.loose_forms import (
+    loose_forms,
+    loose_name,
+    loose_path,
+    without_slug,
+)
 from canonry.crawler.learn.text.comparison import MOST_ANSWERS, PageAnswer
 from canonry.crawler.learn.text.site_text import SiteText
 
@@ -156,9 +161,10 @@ class SitePages:
         if answer.encoded is None:
             return
         if before is None:
-            # The sample counts URLs with the same path and title as one page, whatever their query.
+            # The sample counts URLs with the same path and title as one page, whatever their query,
+            # and the words beside an id.
             title = next((b for b in answer.blocks[:8] if not self._text.is_ignored(b)), "")
-            page_hash = zlib.crc32(f"{loose_path(page.parts.path)}|{title}".encode())
+            page_hash = zlib.crc32(f"{without_slug(loose_path(page.parts.path))}|{title}".encode())
             self._text.add_page(page_hash, answer.encoded)
             page.signs = page.signs or self._signs_of(page, answer)
             for sign in page.signs:

@@ -1,7 +1,8 @@
 """Export of clusters, all or only the changed ones, and of merges with their evidence."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,13 @@ from sqlalchemy import Connection, select
 
 from canonry.canon import redact
 from canonry.storage.clusters import export_log
-from canonry.storage.clusters.cluster_rows import Batch, ClusterRow, NameRules, tombstone
+from canonry.storage.clusters.cluster_rows import (
+    Batch,
+    ClusterRow,
+    NameRules,
+    PageRelations,
+    tombstone,
+)
 from canonry.storage.clusters.clustering import (
     Clustering,
     Ids,
@@ -59,7 +66,10 @@ def batches(url_ids: Ids, roots: Ids) -> Iterator[Ids]:
 
 
 def clusters(
-    connection: Connection, name_rules: NameRules, reading: Reading | None = None
+    connection: Connection,
+    name_rules: NameRules,
+    reading: Reading | None = None,
+    relations: Mapping[int, PageRelations] = MappingProxyType({}),
 ) -> Iterator[ClusterRow]:
     """Yield the clusters of a store; with a reading, only those that its reader lacks.
 
@@ -67,13 +77,14 @@ def clusters(
         connection: to a snapshot of the store.
         name_rules: returns the ids of the learned rules that merge two URLs.
         reading: collects what has changed, for `export_log.write`.
+        relations: what pages are to others, by the ids of their URLs.
     """
     clustering = cluster(connection)
     keys = read_keys(connection, len(clustering.root))
     url_ids = clustering.url_ids()
     last = 0
     for part in batches(url_ids, clustering.root[url_ids]):
-        batch = Batch(connection, clustering, part, keys, name_rules)
+        batch = Batch(connection, clustering, part, keys, name_rules, relations)
         if reading is None:
             yield from (batch.row(root, members, []) for root, members in batch.clusters())
             continue

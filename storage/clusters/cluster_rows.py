@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -33,6 +34,17 @@ class ClusterMember(NamedTuple):
     last_seen: datetime | None
 
 
+class PageRelations(NamedTuple):
+    """What a page is to other pages, which are not the same."""
+
+    release_of: str | None = None  # the preferred release of it
+    releases: Sequence[str] = ()  # of the preferred one: the others, the newest first
+    translation_of: str | None = None
+    view_of: str | None = None  # the page of which it is a view, as for phones or printers
+    moved_from: str | None = None  # the URL that had this page, and has none now
+    relation_evidence: str | None = None
+
+
 class ClusterRow(NamedTuple):
     """A resource, or a tombstone for one."""
 
@@ -49,6 +61,12 @@ class ClusterRow(NamedTuple):
     left: Sequence[str] = ()  # URLs that are no longer members
     same_as: str | None = None  # of a tombstone: the representative that its URL has now
     use_reserved: str | None = None  # the uses that its site reserves: search, ai-train ...
+    release_of: str | None = None  # with --prefer: the preferred release of its page
+    releases: Sequence[str] = ()  # of the preferred one: the others, the newest first
+    translation_of: str | None = None
+    view_of: str | None = None  # the page of which it is a view, as for phones or printers
+    moved_from: str | None = None  # the URL that had this page, and has none now
+    relation_evidence: str | None = None
 
 
 class _KnownName(NamedTuple):
@@ -85,6 +103,7 @@ class Batch:
         url_ids: Ids,
         keys: npt.NDArray[np.void],
         name_rules: NameRules,
+        relations: Mapping[int, PageRelations] = MappingProxyType({}),
     ) -> None:
         """Read the data of some clusters.
 
@@ -94,7 +113,9 @@ class Batch:
             url_ids: of whole clusters, in the order of `Clustering.url_ids`.
             keys: of all URLs, indexed by the URLs' ids.
             name_rules: returns the ids of the learned rules that merge two URLs.
+            relations: what pages are to others, by the ids of their URLs.
         """
+        self._relations = relations
         self._clustering = clustering
         self._keys = keys
         self._name_rules = name_rules
@@ -117,6 +138,8 @@ class Batch:
             if root == url_id:
                 *shown, uses, _fetched_at = self._pages[url_id]
                 facts = (*shown, self._urls[url_id].reason, *([uses] if uses else []))
+                if (related := self._relations.get(url_id)) is not None:
+                    facts += related[:-1]  # its evidence may differ in each crawl
             else:
                 step = self.step(url_id)
                 facts = (step.kind, step.status, self.next_of(url_id), self.rules_of(url_id))
@@ -151,6 +174,7 @@ class Batch:
             members=[self._member(url_id) for url_id in members],
             left=left,
             use_reserved=page.use_reserved,
+            **self._relations.get(root, PageRelations())._asdict(),
         )
 
     def _member(self, url_id: int) -> ClusterMember:

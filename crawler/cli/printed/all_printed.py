@@ -18,7 +18,7 @@ from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.rule_facts import RuleReport
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
-from canonry.crawler.similar.near_duplicates import SimilarPage
+from canonry.crawler.relations.redirect_files import RedirectRow
 from canonry.storage.clusters.cluster_export import MergedPair
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.reading import report
@@ -124,7 +124,7 @@ ROWS: MappingProxyType[str, Any] = MappingProxyType(
         **{f"export {what}": _object(row) for what, row in report.ROWS.items()},
         "export clusters": _object(ClusterRow),
         "export merges": _object(MergedPair),
-        "export similar": _object(SimilarPage),
         "migrate -o": MigratedURL,
+        "redirects": _object(RedirectRow),
     }
 )

@@ -29,6 +29,7 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.locations import opened
 from canonry.crawler.plurals import counted
 from canonry.crawler.rule_lists import Conversion, convert, summary
+from canonry.crawler.rule_lists.written import FORMATS, written
 from canonry.storage.facts import read_facts, recorded_policy
 from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
@@ -37,7 +38,12 @@ _HEAD = 4096
 
 
 @click.command(
-    "export", cls=Described, examples=("canonry rules export --store crawl.db -o rules.json",)
+    "export",
+    cls=Described,
+    examples=(
+        "canonry rules export --store crawl.db -o rules.json",
+        "canonry rules export --format clearurls -o clearurls.json",
+    ),
 )
 @store_option
 @click.option(
@@ -49,20 +55,38 @@ _HEAD = 4096
     show_default=True,
     help="Export rules in this state.",
 )
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["canonry", *FORMATS]),
+    default="canonry",
+    show_default=True,
+    help="For other programs, what they can say; the rest is counted, by family.",
+)
 @out_option
 @with_exit_code
-def export_rules(store: str, states: tuple[str, ...], out: str | None) -> int:
+def export_rules(store: str, states: tuple[str, ...], output_format: str, out: str | None) -> int:
     """Write rules to a file: readable, versioned, and valid for one policy.
 
     'canonry canon --rules', 'canonry dedup --rules', 'canonry rules import' and
-    canonry.Canonicalizer(policy, rules=...) read it.
+    canonry.Canonicalizer(policy, rules=...) read it. Other formats are for ClearURLs, for nginx,
+    and for the normalizer by regular expressions of StormCrawler and Nutch.
     """
     # This refuses to overwrite the store with its own export.
     output.check_distinct([("-o", out)], [opening.file_of_store(store)])
     with report.reading(store) as connection:
         policy = read_facts(connection)["policy"]
         rule_set = RuleSet(rule_store.rules_in(connection, states), policy)
-    _write(rule_set, out)
+    if output_format == "canonry":
+        _write(rule_set.dumps(), out)
+        return 0
+    text, said, left = written(output_format, (rule.rewrite for rule in rule_set.rules))
+    _write(text, out)
+    families = ", ".join(f"{number:,} {name}" for name, number in left.most_common())
+    render.notify(
+        f"{counted(said, 'rule')} written; {left.total():,} cannot be said in this format"
+        + (f": {families}" if families else "")
+    )
     return 0
 
 
@@ -188,7 +212,7 @@ def mine_rules(
         )
     if out is not None or not as_json:
         rules = [mine.as_learned(rule) for rule in mined.rules]
-        _write(RuleSet(rules, canonicalizer.policy.label), out)
+        _write(RuleSet(rules, canonicalizer.policy.label).dumps(), out)
     refused = sum(mined.refused.values())
     few = "" if mined.rules else f"; one takes {mine.LEAST} pages of a host that agree, or more"
     render.notify(
@@ -229,7 +253,7 @@ def convert_rules(
     else:
         _report_lost(conversions)
     if out is not None or not as_json:
-        _write(RuleSet(rules_by_rewrite.values(), label), out)
+        _write(RuleSet(rules_by_rewrite.values(), label).dumps(), out)
     return 0
 
 
@@ -289,12 +313,11 @@ def _texts(name: str) -> Iterator[str]:
             yield line.text.decode("utf-8", "replace")
 
 
-def _write(rule_set: RuleSet, out: str | None) -> None:
+def _write(text: str, out: str | None) -> None:
     """Write rules to a file or to standard output."""
-    text = rule_set.dumps().encode()
     if out is None:
-        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
         return
     with output.atomic(out) as file:
-        file.write(text)
+        file.write(text.encode())

@@ -14,7 +14,6 @@ import click
 from canonry.crawler import opening
 from canonry.crawler.cli.described import described, store_option, unless_dash
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.store import similar_export
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.documents.usage import USES
 from canonry.crawler.files import output, tables
@@ -26,11 +25,12 @@ from canonry.storage.clusters import export_log
 from canonry.storage.reading import report
 
 if TYPE_CHECKING:
+    from canonry.crawler.relations.page_relations import PreferredRelease
     from canonry.storage.clusters.cluster_export import Reading
 
 _OTHER_TABLES = tables.WORKBOOKS | {"tsv", "tab"}
 _WRITTEN = 5_000  # rows at once
-WHAT = sorted([*report.EXPORTS, "clusters", "merges", "similar"])
+WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
 
 
 @described(
@@ -38,7 +38,7 @@ WHAT = sorted([*report.EXPORTS, "clusters", "merges", "similar"])
     "canonry export pages --allows ai-train -o corpus.jsonl",
     "canonry export aliases --format csv",
     "canonry export clusters --cursor index.cursor -o changes.jsonl",
-    "canonry export similar --warc archive -o similar.csv",
+    "canonry export clusters --prefer newest -o documents.jsonl",
 )
 @click.argument("what", type=click.Choice(WHAT), metavar="WHAT")
 @store_option
@@ -80,18 +80,10 @@ WHAT = sorted([*report.EXPORTS, "clusters", "merges", "similar"])
     help="The store's policy, if neither a preset nor its last crawl names it.",
 )
 @click.option(
-    "--warc",
-    metavar="DIR|FILE",
-    multiple=True,
-    help="Of similar, WARC files with the pages, or a folder of them; may be repeated. No store is "
-    "needed then.  [default: what the store's last crawl wrote with --warc]",
-)
-@click.option(
-    "--least",
-    type=click.FloatRange(0.3, 1),
-    metavar="SCORE",
-    help="Of similar, the smallest score of two pages: the share of their text that both have, "
-    "from 0.3 to 1.  [default: 0.8]",
+    "--prefer",
+    type=click.Choice(["newest", "oldest", "stable"]),
+    help="Of clusters, say which are releases, translations and views of others, and mark this "
+    "release of each page: the others are release_of it.",
 )
 @with_exit_code
 def export(
@@ -103,12 +95,11 @@ def export(
     since: str | None,
     cursor_file: str | None,
     policy: str | None,
-    warc: tuple[str, ...],
-    least: float | None,
+    prefer: "PreferredRelease | None",
 ) -> int:
-    """Export pages, URLs, aliases, rules, refused URLs, clusters, merges or similar pages.
+    """Export pages, URLs, aliases, rules, refused URLs, clusters or merges.
 
-    WHAT is aliases, clusters, merges, pages, refused, rules, similar or urls.
+    WHAT is aliases, clusters, merges, pages, refused, rules or urls.
 
     Pages and URLs come with the page that they were found on, and each alias with the
     representative of its class: the URL that it leads to in the end. The refused URLs are those
@@ -119,24 +110,21 @@ def export(
     rows to insert or replace, and rows to delete. The merges are those URLs one by one, with the
     rules and the evidence.
 
-    Similar pages are groups of near-duplicates, each with its score and what differs. Their texts
-    come from WARC files. This only shows them: nothing is merged or held.
+    With --prefer, clusters also say what their pages are to each other: releases of one manual,
+    translations, views for phones, and pages that have moved. This merges and holds nothing.
     """
     outputs = (("-o", out), ("--cursor", cursor_file))
-    files = similar_export.warc_files(what, store, warc, least)
-    read = [opening.file_of_store(store), policy_file(policy), *files]
-    output.check_distinct(outputs, read)
+    output.check_distinct(outputs, [opening.file_of_store(store), policy_file(policy)])
     since = _since(what, since, cursor_file)
     if allows and what != "pages":
         raise SettingsError(f"--allows: only pages are left out by their use, not {what}")
+    if prefer and what != "clusters":
+        raise SettingsError(f"--prefer: only clusters have relations, not {what}")
     chosen = output_format or _format_of(out)
     with ExitStack() as stack:
         target = sys.stdout.buffer if out is None else stack.enter_context(output.atomic(out))
-        with (
-            similar_export.similar_pages(files, least)
-            if what == "similar"
-            else _found(what, store, policy, since, allows)
-        ) as (rows, columns, reading):
+        found = _found(what, store, policy, since, allows, prefer)
+        with found as (rows, columns, reading):
             table = tables.table(target, chosen, columns)
             stream = iter(rows)
             while some := list(islice(stream, _WRITTEN)):
@@ -151,11 +139,17 @@ def export(
 
 @contextmanager
 def _found(
-    what: str, store: str, policy: str | None, since: str | None, allows: Collection[str]
+    what: str,
+    store: str,
+    policy: str | None,
+    since: str | None,
+    allows: Collection[str],
+    prefer: "PreferredRelease | None",
 ) -> Iterator[tuple[Iterable[Sequence[Any]], Mapping[str, type], "Reading | None"]]:
     """Open a store; return the rows of an export, their columns, and what its reader has."""
     with report.reading(store) as connection:
         if what == "clusters":
+            from canonry.crawler.relations import page_relations  # noqa: PLC0415 - loads NumPy
             from canonry.storage.clusters import (  # noqa: PLC0415 - loads NumPy
                 cluster_export,
                 cluster_rows,
@@ -163,7 +157,8 @@ def _found(
 
             reading = None if since is None else cluster_export.Reading.begin(connection, since)
             names = RuleNames(connection, policy)
-            clusters = cluster_export.clusters(connection, names, reading)
+            relations = page_relations.page_relations(connection, prefer) if prefer else {}
+            clusters = cluster_export.clusters(connection, names, reading, relations)
             yield clusters, tables.column_types(cluster_rows.ClusterRow), reading
         elif what == "merges":
             from canonry.storage.clusters import cluster_export  # noqa: PLC0415 - loads NumPy

@@ -11,6 +11,7 @@ from canonry.canon.learned import (
     FAMILIES,
     INDEX_FILE,
     SESSION_SEGMENT,
+    SLUGS,
     Rewrite,
     act,
     is_host_name,
@@ -215,6 +216,14 @@ def _differing_path_parameter(first: Parts, second: Parts) -> tuple[Rewrite, ...
     return ()
 
 
+def _differing_slug(first: Parts, second: Parts) -> tuple[Rewrite, ...]:
+    """Return the rule that drops the words beside an id, if nothing else differs."""
+    if first.path == second.path or first._replace(path=second.path) != second:
+        return ()
+    rules = (Rewrite(site_of(first), "path-slug", old=old) for old in SLUGS)
+    return next(((rule,) for rule in rules if act(rule, first) == act(rule, second)), ())
+
+
 def as_read(parts: Parts) -> Parts:
     """Return a URL as its host reads it: with ``&`` instead of ``;`` between parameters."""
     return act(separator_of(parts), parts) if ";" in (parts.query or "") else parts
@@ -261,7 +270,8 @@ def rules_between(first: Parts, second: Parts, *, led: bool = False) -> tuple[Re
     here, there = first, second
     for rewrite in rules:
         here, there = act(rewrite, here), act(replace(rewrite, host=site_of(second)), there)
-    rest = rewrites_from(here, there) if led else rewrites_between(here, there)
+    rest = _differing_slug(here, there)
+    rest = rest or (rewrites_from(here, there) if led else rewrites_between(here, there))
     return (*rest, *rules) if rest else ()
 
 

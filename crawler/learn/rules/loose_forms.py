@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from canonry.canon.learned import INDEX_FILE, INDEX_INITIALS, SESSION_SEGMENT, site_of
+from canonry.canon.learned import INDEX_FILE, INDEX_INITIALS, SESSION_SEGMENT, SLUGS, site_of
 from canonry.canon.syntax import Parts, query
 
 _MOST_NAMES = 6
 _MOST_KEPT = 1  # parameters that stay where several are dropped
 _PARAMETERS = re.compile(r";[^/]*")  # of segments (RFC 3986 section 3.3)
+_ID = re.compile(r"/[0-9]+(?:\Z|[/-])|-[0-9]+(?:\.[a-z]+)?\Z")
 _SLASHES = re.compile(r"//+")
 
 
@@ -23,11 +24,29 @@ def loose_forms(parts: Parts) -> tuple[str, ...]:
     The first leaves out the scheme, ``www.``, letter case, parameters and sessions in the path,
     several slashes, a slash or a default document's name at the end, and the order of the query's
     parameters. The others also leave out one parameter of the query each, of the last six; then all
-    of them, or all but one.
+    of them, or all but one. The last ones leave out words beside an id.
     """
     base = loose_base(parts)
     if base is None:
         return ()
+    return (*_forms_by_query(parts, base), *_forms_without_slug(parts, base))
+
+
+def _forms_without_slug(parts: Parts, base: str) -> Iterator[str]:
+    """Yield the forms that URLs share if words beside the id at their end select nothing."""
+    if _ID.search(base):  # one without words, too: it meets those that have some
+        yield f"{without_slug(base)}*{parts.query or ''}"
+
+
+def without_slug(path: str) -> str:
+    """Return a path without the words beside an id at its end."""
+    for words, left in SLUGS.values():
+        path = words.sub(left, path)
+    return path
+
+
+def _forms_by_query(parts: Parts, base: str) -> tuple[str, ...]:
+    """Return the loose forms by the query of an identity."""
     if not parts.query:
         return (base,)
     if "&" not in parts.query:  # a fast path for one field

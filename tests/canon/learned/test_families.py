@@ -13,7 +13,7 @@ _HOSTS = ["", "www.", "a."]
 _PATHS = [
     *("/", "//", "///", "/a", "/a/", "/AB", "/Ab", "/a//b", "/a///b", "/a.html", "/a.html/"),
     *("/home.php", "/a/home.php", "/old/a", "/new/a", "/old/", "/a;sid=1", "/a;sid=2"),
-    *("/(S(a))/a", "/(S(b))/a", "/login"),
+    *("/(S(a))/a", "/(S(b))/a", "/login", "/7/a-b", "/7/c-d"),
 ]
 _QUERIES = [
     "",
@@ -83,6 +83,7 @@ _SENTENCES = [
         Rewrite("h.example", "session-segment"),
         "a session's segment, such as (S(x1y2z3)), selects nothing",
     ),
+    (Rewrite("h.example", "path-slug", old="id/slug"), "the words in id/slug select nothing"),
     (
         Rewrite("h.example", "parameter-anywhere", old="ref"),
         "parameter ref selects nothing, whatever the others are",

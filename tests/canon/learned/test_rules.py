@@ -159,6 +159,8 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
         (rule("parameter-of-page", old="a", new="/a?"), "other parameters"),
         (rule("parameter-of-page", old="a", new="/a?b=1&a=2"), "other parameters"),
         (rule("parameter-of-page", old="a", new="/a", beside=("b",)), "for the families"),
+        (rule("path-slug", old="slug"), "one of id/slug, slug/id, id-slug, slug-id"),
+        (rule("path-slug", old="id/slug", new="x"), "'new' empty"),
         (rule("session-segment", old="S"), "neither 'old' nor 'new'"),
         (rule("parameter-anywhere"), "'new' empty or 'any-case'"),
         (rule("parameter-anywhere", old="a=b"), "'new' empty or 'any-case'"),

@@ -146,7 +146,7 @@ def test_extract_from_html(tmp_path: Path) -> None:
         (["dedup", "none.txt"], 2, "there is no such file"),
         (["status"], 1, "there is no store canonry.db"),
         (["export", "pages"], 1, "there is no store canonry.db"),
-        (["export", "dreams"], 2, "'merges', 'pages', 'refused', 'rules', 'similar', 'urls'"),
+        (["export", "dreams"], 2, "'merges', 'pages', 'refused', 'rules', 'urls'"),
         (["export", "pages", "--format", "xml"], 2, "'jsonl', 'csv', 'parquet'"),
         (["demo", "--policy", "nope"], 2, "allowed: archive, rfc2396bis-01, rfc3986, search, web"),
     ],

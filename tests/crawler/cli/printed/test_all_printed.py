@@ -21,7 +21,7 @@ from canonry.crawler.cli.store.export_command import WHAT
 from canonry.crawler.demo.site import SEED
 
 # They print no result: they serve, write files of other formats, or make a script.
-WITHOUT = {"completion", "export", "identity", "rules export", "frontier", "serve"}
+WITHOUT = {"completion", "export", "identity", "redirects", "rules export", "frontier", "serve"}
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -167,7 +167,7 @@ def exported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
 
 
 def test_every_table_that_is_written_has_a_schema() -> None:
-    options = {"crawl.log", "dedup -o", "dedup --map", "migrate -o"}
+    options = {"crawl.log", "dedup -o", "dedup --map", "migrate -o", "redirects"}
     assert {f"export {what}" for what in WHAT} | options == ROWS.keys()
 
 
