@@ -1,15 +1,20 @@
-"""Patterns of URLs for people: how many were queued, and how many may be."""
+"""Patterns of URLs for people: how many were queued and may be, and which repeat other pages."""
+
+from collections import Counter
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import Connection
 
+from canonry.canon import redact
 from canonry.crawler.admission import exclusions
-from canonry.crawler.admission.url_filter import pattern
+from canonry.crawler.admission.url_filter import pattern, shape
 from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
+from canonry.storage.shown import Shown
 from canonry.storage.steering import steered_patterns
 from canonry.storage.steering.steered_patterns import PatternRow, URLPattern
 
@@ -22,21 +27,25 @@ _STATES = {
 }
 
 
+def _limit(row: "PatternAnswer") -> str:
+    return "none" if row.limit is None else f"{row.limit:,}"
+
+
 class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A pattern, or a whole host, and its budget."""
 
-    pattern: str
-    queued: int  # URLs that were ever queued
-    limit: int | None  # of these; None: there is none
-    state: str
+    pattern: Annotated[str, Shown("pattern")]
+    queued: Annotated[int, Shown("ever queued")]  # URLs that were ever queued
+    limit: Annotated[int | None, Shown("limit", _limit)]  # of these; None: there is none
+    state: Annotated[str, Shown("state")]
     is_host: bool  # True: a budget of a whole host, which can be blocked instead
 
 
 class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
     """The patterns of the most URLs."""
 
-    patterns: list[PatternAnswer]
-    excluded: list[PatternAnswer]
+    patterns: Annotated[list[PatternAnswer], Shown("Patterns")]
+    excluded: Annotated[list[PatternAnswer], Shown("Excluded")]
     has_more: bool
     left_out: int  # patterns, since they have too few URLs
 
@@ -141,3 +150,62 @@ def _answer(row: PatternRow, settings: Settings) -> PatternAnswer:
         state=_STATES[row.excluded],
         is_host=is_host,
     )
+
+
+def _excluded(row: "RepeatAnswer") -> str:
+    return f"{row.pattern} (excluded)" if row.is_excluded else row.pattern
+
+
+def _new(row: "RepeatAnswer") -> str:
+    return f"{1 - row.repeats / row.pages:.0%}"
+
+
+class RepeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern of which pages repeat others."""
+
+    pattern: Annotated[str, Shown("pattern", _excluded)]
+    pages: Annotated[int, Shown("pages")]  # of the newest ones
+    repeats: Annotated[int, Shown("repeats"), Shown("new", _new)]  # have the body of another
+    queued: Annotated[int, Shown("ever queued")]  # URLs with the pattern that were ever queued
+    is_excluded: bool
+    example: str  # a page that repeats another
+
+
+class RepeatListing(msgspec.Struct, frozen=True, kw_only=True):
+    """Patterns of which pages repeat others, the one with the most repeats first."""
+
+    patterns: Annotated[list[RepeatAnswer], Shown("Patterns of pages that repeat others")]
+    looked_at: int  # pages
+
+
+def repeats_of(connection: Connection, *, last: int, most: int = 50) -> RepeatListing:
+    """Return the patterns of which the newest pages repeat bodies the most.
+
+    Args:
+        connection: to a store.
+        last: so many of the newest fetched URLs are looked at.
+        most: patterns to list.
+    """
+    pages: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    for page in steered_patterns.newest_pages(connection, last):
+        pages[pattern := shape(page.url)] += 1
+        if page.repeats:
+            repeats[pattern] += 1
+            examples.setdefault(pattern, page.url)
+    excluded = exclusions.keeps(connection)
+    answers = []
+    for pattern, number in repeats.most_common(most):
+        row = steered_patterns.pattern_with(connection, exclusions.named(pattern).key)
+        answers.append(
+            RepeatAnswer(
+                pattern=pattern,
+                pages=pages[pattern],
+                repeats=number,
+                queued=0 if row is None else row.number,
+                is_excluded=excluded(examples[pattern]),
+                example=redact(examples[pattern]),
+            )
+        )
+    return RepeatListing(patterns=answers, looked_at=pages.total())

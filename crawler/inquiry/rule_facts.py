@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 from itertools import islice
+from typing import Annotated
 
 import msgspec
 from msgspec import structs
@@ -22,6 +23,7 @@ from canonry.storage.learned.host_urls import held_first, held_near
 from canonry.storage.learned.rule_rows import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
 from canonry.storage.rows.redirect_chains import chains
+from canonry.storage.shown import Shown
 from canonry.storage.steering import host_list
 from canonry.storage.timestamps import Moment, iso
 
@@ -56,11 +58,23 @@ class RuleCounts(msgspec.Struct, frozen=True, kw_only=True):
     against: list[tuple[str, str]]  # a URL, and one that is another page
 
 
+def _agree(rule: "RuleAnswer") -> str:
+    return f"{rule.evidence.agree:,}"
+
+
+def _disagree(rule: "RuleAnswer") -> str:
+    return f"{rule.evidence.disagree:,}"
+
+
+def _suppressed(rule: "RuleAnswer") -> str:
+    return f"{'about ' * rule.or_more}{rule.suppressed:,}"
+
+
 class RuleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A learned rule."""
 
-    id: str
-    says: str  # for people
+    id: Annotated[str, Shown("id")]
+    says: Annotated[str, Shown("says")]  # for people
     host: str  # with its port, if its URLs have one
     family: str
     below: str  # the part of the host that it covers
@@ -69,10 +83,10 @@ class RuleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     beside: tuple[str, ...]  # names of the other parameters in the query
     subdomains: bool
     but: tuple[str, ...]  # hosts below the host that it does not cover
-    state: RuleState
-    evidence: RuleCounts
-    tests: int  # URLs that were fetched although it could hold them
-    suppressed: int  # URLs that are held now because of it, and so not fetched
+    state: Annotated[RuleState, Shown("state")]
+    evidence: Annotated[RuleCounts, Shown("for", _agree), Shown("against", _disagree)]
+    tests: Annotated[int, Shown("tests")]  # URLs that were fetched although it could hold them
+    suppressed: Annotated[int, Shown("held", _suppressed)]  # URLs that it holds now: not fetched
     or_more: bool  # its hosts have more URLs than are looked at: `suppressed` is about right
     entered_at: Moment | None  # when it entered its state
 
@@ -352,13 +366,19 @@ def _instead(side: PageSide, other: PageSide) -> str:
     return f"is another page than {other.url}"
 
 
-def answer_of(rule: TrackedRule, *, or_more: bool = False) -> RuleAnswer:
-    """Return a rule as people and programs are told of it."""
+def answer_of(rule: TrackedRule, *, or_more: bool = False, folded: int = 0) -> RuleAnswer:
+    """Return a rule as people and programs are told of it.
+
+    Args:
+        rule: of a store.
+        or_more: as `RuleAnswer` has it.
+        folded: how many rules for folders of its host say the same, and are not listed.
+    """
     says = rule.rewrite
     return RuleAnswer(
         **structs.asdict(says),
         id=rule.id,
-        says=describe(says),
+        says=describe(says) + f", and {folded:,} more for its folders" * bool(folded),
         state=rule.state,
         evidence=RuleCounts(
             agree=rule.agree,

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict, cast
 
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
@@ -25,6 +25,7 @@ from canonry.storage.recrawls import recrawl_report, revisit_rows
 from canonry.storage.rows import little_new
 from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.rows.waiting import waiting_hosts
+from canonry.storage.shown import Shown
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine, without_password
@@ -33,7 +34,7 @@ from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
-from canonry.storage.timestamps import Moment, iso, utc
+from canonry.storage.timestamps import Moment, iso, moment, utc
 
 
 @contextmanager
@@ -70,13 +71,21 @@ class JobRow(TypedDict):
     settings: dict[str, Any]  # seeds, settings and options, without passwords
 
 
+def _until(row: "WaitingRow") -> str:
+    return moment(row["until"])
+
+
+def _delay(row: "WaitingRow") -> str:
+    return row["reason"] or "its delay"
+
+
 class WaitingRow(TypedDict):
     """A host that waits for longer than its delay."""
 
-    host: str
-    until: Moment | None
-    reason: str | None  # null: its delay
-    urls: int  # that are queued
+    host: Annotated[str, Shown("host")]
+    until: Annotated[Moment | None, Shown("until", _until)]
+    reason: Annotated[str | None, Shown("because of", _delay)]  # null: its delay
+    urls: Annotated[int, Shown("URLs")]  # that are queued
 
 
 class MergedRow(TypedDict):

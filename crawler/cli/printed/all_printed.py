@@ -12,9 +12,12 @@ import msgspec
 from canonry.crawler.cli.printed import file_json, policy_json, rule_json, store_json
 from canonry.crawler.demo.run import DemoResults
 from canonry.crawler.inquiry.host_listing import HostListing
-from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
+from canonry.crawler.inquiry.pattern_listing import (
+    ExclusionPreview,
+    PatternListing,
+    RepeatListing,
+)
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
-from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.rule_facts import RuleReport
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine

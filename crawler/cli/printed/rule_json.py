@@ -1,9 +1,12 @@
 """What the commands about learned rules and policies print as JSON."""
 
+from typing import Annotated
+
 import msgspec
 
 from canonry.canon.learned import RuleState
 from canonry.crawler.inquiry.rule_facts import RuleAnswer
+from canonry.storage.shown import Shown
 
 
 class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,4 +73,4 @@ class ConvertedJSON(msgspec.Struct, frozen=True, kw_only=True):
 class RulesJSON(msgspec.Struct, frozen=True, kw_only=True):
     """Learned rules."""
 
-    rules: list[RuleAnswer]
+    rules: Annotated[list[RuleAnswer], Shown("Rules")]

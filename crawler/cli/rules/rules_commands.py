@@ -89,26 +89,14 @@ def list_rules(
         ]
         count_suppressed(connection, matching_rules)
         counts = [] if matching_rules or as_json else state_counts(connection)
-    if as_json:
-        print_json(RulesJSON(rules=[answer_of(rule) for rule in matching_rules]))
-        return 0
-    render.table(
-        "Rules",
-        ("id", "state", "says", "agree", "disagree", "suppressed", "tests"),
-        [
-            (
-                rule.id,
-                rule.state,
-                describe(rule.rewrite) + (f", and {folded:,} more for its folders" * bool(folded)),
-                rule.agree,
-                rule.disagree,
-                rule.suppressed,
-                rule.tests,
-            )
-            for rule, folded in listing(matching_rules, everything=everything)
-        ],
+    folded = [] if as_json else listing(matching_rules, everything=everything)
+    rows = (
+        [answer_of(rule) for rule in matching_rules]
+        if as_json
+        else [answer_of(rule, folded=number) for rule, number in folded]
     )
-    if not matching_rules:
+    render.listed(RulesJSON(rules=rows), as_json=as_json)
+    if not (matching_rules or as_json):
         render.notify(_nothing_found(counts, everything=everything or bool(states)))
     return 0
 
