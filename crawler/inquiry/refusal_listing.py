@@ -14,7 +14,7 @@ from canonry.crawler.settings import SettingsError
 from canonry.storage.shown import Shown
 from canonry.storage.steering import releases, steered_patterns
 from canonry.storage.steering.releases import Refusal, RefusedURL
-from canonry.storage.timestamps import Moment, iso
+from canonry.storage.timestamps import Moment, iso, moment
 
 _EXAMPLES = 3
 _WITH_EXAMPLES = 30  # reasons; for rarer ones the number is enough
@@ -42,6 +42,10 @@ class RefusalListing(msgspec.Struct, frozen=True, kw_only=True):
     reasons: Annotated[list[RefusalAnswer], Shown("Refused URLs")]
 
 
+def _at(row: "RefusedURLAnswer") -> str:
+    return moment(row.at)
+
+
 class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A refused URL."""
 
@@ -49,7 +53,7 @@ class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     depth: Annotated[int, Shown("depth")]
     attempts: Annotated[int, Shown("tries")]
-    at: Annotated[Moment | None, Shown("at")]  # when it failed, or was found
+    at: Annotated[Moment | None, Shown("at", _at)]  # when it failed, or was found
 
 
 class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):

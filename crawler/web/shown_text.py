@@ -12,7 +12,7 @@ from canonry.crawler.markup import breakable, visible
 _MOST_OF_A_URL = 160
 _LONGEST_LINK = 8_000  # characters; servers refuse longer ones
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")  # as JSON has it
-_IS_WEB = re.compile(r"https?://[!-~]+", re.IGNORECASE)
+is_web = re.compile(r"https?://[!-~]+", re.IGNORECASE).fullmatch
 
 
 def finalized(value: object) -> object:
@@ -35,7 +35,7 @@ def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
     A URL with a password is not a link either, since the page must not contain the password.
     """
     shown = _isolated(visible(url, most))
-    is_link = len(url) <= _LONGEST_LINK and _IS_WEB.fullmatch(url) and redact(url) == url
+    is_link = len(url) <= _LONGEST_LINK and is_web(url) and redact(url) == url
     if not is_link:
         return shown
     return Markup(
