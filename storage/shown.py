@@ -1,6 +1,6 @@
 """How rows are shown: a field declares its column; tables in terminals and on pages follow it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -46,6 +46,12 @@ def columns_of(kind: Any) -> tuple[ShownColumn, ...]:  # noqa: ANN401 - a class 
         for name, hint in hints.items()
         for _kind, shown in _declared(hint)
     )
+
+
+def columns_in(rows: Sequence[Any]) -> list[ShownColumn]:
+    """Return the columns of rows that have a text in any row."""
+    kind: Any = type(rows[0])
+    return [one for one in columns_of(kind) if any(map(one.cell, rows))]
 
 
 def tables_of(listing: object) -> list[RowTable]:

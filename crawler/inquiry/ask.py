@@ -34,9 +34,7 @@ from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
 _ENDLESS = "its redirects lead in a circle, and to no page"
-
-
-MEMBERS = 25  # URLs of one resource that are looked for
+_MEMBERS = 25  # URLs of one resource that are looked for
 
 
 def ask(
@@ -44,7 +42,6 @@ def ask(
     text: str | bytes,
     now: float,
     policy: str | None = None,
-    members: int = MEMBERS,
 ) -> URLAnswer:
     """Return all that a store knows of a URL; for an invalid text, why it is invalid.
 
@@ -55,7 +52,6 @@ def ask(
         text: the URL, however it is written.
         now: seconds since 1970.
         policy: the store's policy, as a preset's name or a TOML file; None: as its crawl named it.
-        members: how many URLs of the same resource are looked for.
 
     Raises:
         PolicyError, StoreError: if the store's keys cannot be made.
@@ -103,7 +99,7 @@ def ask(
     return replace(
         _known(question, stored_url, answer),
         row=stored_url.url_id,
-        resource=known_facts.resource(connection, stored_url.url_id, members),
+        resource=known_facts.resource(connection, stored_url.url_id, _MEMBERS),
     )
 
 

@@ -1,22 +1,19 @@
-"""Merges for people: how many each rule made, the latest examples, and why each is one URL."""
+"""Merges for people: how many each rule made, and the latest of each."""
 
 from collections import Counter
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer, InvalidURL, redact
-from canonry.canon.learned import describe, site_in
+from canonry.canon import redact
 from canonry.canon.pipeline import RULES
-from canonry.crawler.inquiry.ask import steps_of
-from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.inquiry.url_answer import StepFacts
-from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage.reading import known_merges
 from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge, MergedLink
-from canonry.storage.timestamps import iso
+from canonry.storage.shown import Shown
+from canonry.storage.timestamps import iso, moment
 
 # What merges URLs besides the rules of the policy, each with a sentence and its source.
 KINDS = MappingProxyType(
@@ -42,44 +39,55 @@ KINDS = MappingProxyType(
 _UNNAMED = "A rule that this version does not have."
 
 
+def _merged(line: "MergeLine") -> str:
+    """Return how much a rule merged, and of how many that were seen."""
+    if line.seen is None or line.looked_at is None:
+        return f"{line.count:,} {line.of}"
+    latest = f"the latest {line.looked_at:,} of " if line.looked_at < line.seen else ""
+    kind = "redirect for good" if line.rule == "redirect" else "name another page"
+    none = "" if line.count else ": for none is it known that the other one answered 200 and agrees"
+    return f"{line.count:,} {line.of} of {latest}{line.seen:,} that {kind}{none}"
+
+
+def _because(line: "MergeLine") -> str:
+    return f"{line.why} {line.cites or ''}".rstrip()
+
+
+def _seen(merge: "MergeFacts") -> str:
+    times = f", {merge.times:,} times" if (merge.times or 0) > 1 else ""
+    return "" if merge.seen_at is None else f"{moment(merge.seen_at)}{times}"
+
+
+def _by(merge: "MergeFacts") -> str:
+    return ", ".join(merge.rules) + (f" {merge.status}" if merge.status else "")
+
+
 class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     """A rule, and how much it merged."""
 
-    rule: str  # its name; or redirect, canonical, learned, content
-    count: int  # of what was merged: all, or among the latest `looked_at`
+    rule: Annotated[str, Shown("rule")]  # its name; or redirect, canonical, learned, content
+    count: Annotated[int, Shown("merged", _merged)]  # all, or among the latest `looked_at`
     of: str  # what is counted: links, URLs or pages
     seen: int | None  # permanent redirects, or canonical links, merging or not; None: other rules
     looked_at: int | None  # the latest of these, which were checked; None: other rules
-    why: str  # one sentence
+    why: Annotated[str, Shown("because", _because)]  # one sentence
     cites: str | None  # the section that it follows
     lossless: bool | None  # None: it is no rule of the policy
-    link: str | None  # the latest example ...
-    same_as: str | None  # ... and what it is the same as
-
-
-class LearnedName(msgspec.Struct, frozen=True, kw_only=True):
-    """A learned rule that made a URL another."""
-
-    id: str
-    says: str
+    link: Annotated[str | None, Shown("the latest")]  # an example ...
+    same_as: Annotated[str | None, Shown("is the same as")]  # ... and what it is the same as
 
 
 class MergeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One merge, with its explanation."""
+    """One merge."""
 
-    link: str
-    same_as: str  # as that was first written
-    represented_by: str | None  # the end of the chain, if another
-    row: int | None  # of the URL that it is the same as, or that was merged; in the store
-    found_on: str | None  # the page of the link
-    seen_at: str | None
+    link: Annotated[str, Shown("link")]
+    same_as: Annotated[str, Shown("is the same as")]  # as that was first written
+    represented_by: Annotated[str | None, Shown("which is")]  # the end of the chain, if another
+    found_on: Annotated[str | None, Shown("linked on")]  # the page of the link
+    seen_at: Annotated[str | None, Shown("seen", _seen)]
     times: int | None  # how often an answer said so
     status: int | None  # HTTP status of a redirect
-    rules: list[str]  # all rules that the two needed
-    learned: list[LearnedName]
-    identity: str | None  # that both have under the policy
-    steps: list[StepFacts]  # of the link, from the text to the identity
-    other_steps: list[StepFacts]  # of what it is the same as
+    rules: Annotated[list[str], Shown("by", _by)]  # all rules that the two needed
 
 
 class MergedBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,11 +214,22 @@ def _latest(connection: Connection, kind: str, most: int) -> list[LatestMerge]:
 def _merges_by(
     connection: Connection, rule: str, sets: Sequence[str], most: int
 ) -> list[MergeFacts]:
-    """Return the latest merges of a rule, with their explanations."""
-    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
+    """Return the latest merges of a rule."""
     if rule in KINDS:
         return [
-            _of_url(connection, canonicalizer, merge) for merge in _latest(connection, rule, most)
+            MergeFacts(
+                link=redact(merge.url),
+                same_as=redact(merge.same_as),
+                represented_by=None
+                if merge.same_as == merge.represented_by
+                else redact(merge.represented_by),
+                found_on=None,
+                seen_at=iso(merge.seen_at),
+                times=merge.times,
+                status=merge.status if merge.kind == "redirect" else None,
+                rules=["learned" if merge.kind == "rule" else merge.kind],
+            )
+            for merge in _latest(connection, rule, most)
         ]
     having = [one for one in sets if rule in one.split(" + ")]
     return [
@@ -218,74 +237,11 @@ def _merges_by(
             link=redact(merge.raw_url),
             same_as=redact(merge.same_as),
             represented_by=None,
-            row=merge.url_id,
             found_on=None if merge.found_on is None else redact(merge.found_on),
             seen_at=iso(merge.seen_at),
             times=None,
             status=None,
             rules=merge.rules.split(" + "),
-            learned=[],
-            identity=_identity(canonicalizer, merge.raw_url),
-            steps=_steps(canonicalizer, merge.raw_url),
-            other_steps=_steps(canonicalizer, merge.same_as),
         )
         for merge in known_merges.examples(connection, having, most)
     ]
-
-
-def _of_url(connection: Connection, canonicalizer: Canonicalizer, merge: LatestMerge) -> MergeFacts:
-    """Return a merge by a redirect, a canonical link, content or a learned rule."""
-    learned: list[LearnedName] = []
-    if merge.kind == "rule":
-        learned = rules_between(connection, canonicalizer, merge.url, merge.same_as)
-    is_end = merge.same_as == merge.represented_by
-    return MergeFacts(
-        link=redact(merge.url),
-        same_as=redact(merge.same_as),
-        represented_by=None if is_end else redact(merge.represented_by),
-        row=merge.url_id,
-        found_on=None,
-        seen_at=iso(merge.seen_at),
-        times=merge.times,
-        status=merge.status if merge.kind == "redirect" else None,
-        rules=["learned" if merge.kind == "rule" else merge.kind],
-        learned=learned,
-        identity=None,
-        steps=_steps(canonicalizer, merge.url),
-        other_steps=_steps(canonicalizer, merge.same_as),
-    )
-
-
-def rules_between(
-    connection: Connection, canonicalizer: Canonicalizer, url: str, represented_by: str
-) -> list[LearnedName]:
-    """Return the rules in force that make a URL and the one that represents it the same.
-
-    If none changes the URL itself, these are the rules that change the other one.
-    """
-    for one in (url, represented_by):
-        site = site_in(canonicalizer.identity(one))
-        in_force = RulesInForce.around(connection, canonicalizer, site)
-        rewritten = in_force.rewrite_held(one)
-        if rewritten is not None and rewritten.rules:
-            rewrites_by_id = {rule.id: rule.rewrite for rule in in_force.known}
-            return [
-                LearnedName(id=name, says=describe(rewrites_by_id[name]))
-                for name in rewritten.rules
-            ]
-    return []
-
-
-def _steps(canonicalizer: Canonicalizer, text: str) -> list[StepFacts]:
-    """Return what the policy's rules do to a text; nothing for one that is no URL."""
-    try:
-        return steps_of(canonicalizer.explain(text).steps)
-    except InvalidURL:
-        return []
-
-
-def _identity(canonicalizer: Canonicalizer, text: str) -> str | None:
-    try:
-        return redact(canonicalizer.identity(text))
-    except InvalidURL:
-        return None

@@ -34,7 +34,6 @@ ALL = 1 << 60
 _AT_ONCE = 5_000  # held URLs that rules are applied to in one call
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
 _HELD = 5  # held URLs that are shown
-_DIGITS = 19  # of the largest number that a database has, about
 _COUNTS = ("same", "own_word", "names", "mined", "different", "refuted", "unknown")
 _SOURCES = ("content", "own-word", "mined")  # as the ledger numbers them
 
@@ -169,50 +168,27 @@ class RuleListing(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # the one that is listed; "" for a host's rules
     host: str  # "": all
     rules: list[RuleAnswer]
-    more: str | None  # "after" of the next part of the list; null: this is the end
+    has_more: bool
     chosen: RuleReport | None  # the rule that was asked for
 
 
-def in_state(connection: Connection, state: str, most: int, after: str = "") -> RuleListing:
-    """Return the rules of a state; those that suppress the most fetches come first.
-
-    Args:
-        connection: to a store.
-        state: of the rules.
-        most: how many.
-        after: `RuleListing.more` of the part before; "" for the first part.
-
-    Raises:
-        LookupError: if ``after`` cannot be a `RuleListing.more`.
-    """
-    suppressed, _, last = after.partition("-")
-    if after and not (
-        suppressed.isdecimal() and suppressed.isascii() and len(suppressed) < _DIGITS
-    ):
-        raise LookupError(after)
-    rules = rule_rows.most_useful(
-        connection, state, most + 1, (int(suppressed), last) if after else None
-    )
-    listed = rules[:most]
-    more = f"{listed[-1].suppressed}-{listed[-1].id}" if len(rules) > most else None
-    return _listing(connection, listed, state=state, more=more)
+def in_state(connection: Connection, state: str, most: int) -> RuleListing:
+    """Return the first rules of a state; those that suppress the most fetches come first."""
+    rules = rule_rows.most_useful(connection, state, most + 1)
+    return _listing(connection, rules, most, state=state)
 
 
 def of_host(connection: Connection, host: str, most: int) -> RuleListing:
     """Return the rules of a host by state; in each, those that suppress the most come first."""
     rules = rule_rows.of_hosts(connection, [host], RULE_STATES)
     rules.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.suppressed, rule.id))
-    return _listing(connection, rules[:most], host=host)
+    return _listing(connection, rules, most, host=host)
 
 
 def _listing(
-    connection: Connection,
-    rules: list[TrackedRule],
-    *,
-    state: str = "",
-    host: str = "",
-    more: str | None = None,
+    connection: Connection, found: list[TrackedRule], most: int, *, state: str = "", host: str = ""
 ) -> RuleListing:
+    rules = found[:most]
     cut = count_suppressed(connection, rules, _LOOKED_AT)
     for rule in rules:  # a rule by itself has its pairs
         rule.samples, rule.against = [], []
@@ -221,7 +197,7 @@ def _listing(
         state=state,
         host=host,
         rules=[answer_of(rule, or_more=rule.id in cut) for rule in rules],
-        more=more,
+        has_more=len(found) > most,
         chosen=None,
     )
 

@@ -1,8 +1,11 @@
 """The answer about one URL, as plain data: what a store knows of it. Times are texts in UTC."""
 
+from typing import Annotated
+
 import msgspec
 
-from canonry.storage.timestamps import Moment
+from canonry.storage.shown import Shown
+from canonry.storage.timestamps import Moment, moment
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,15 +105,23 @@ class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
     lossless: bool  # False: it is a heuristic
 
 
+def _reason(member: "MemberFacts") -> str:
+    return f"{member.reason} {member.status or ''}".rstrip()
+
+
+def _last_seen(member: "MemberFacts") -> str:
+    return moment(member.last_seen)
+
+
 class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A URL that is the same resource as another."""
 
-    url: str
+    url: Annotated[str, Shown("other URL")]
     row: int  # in the store
-    reason: str  # redirect, canonical, rule or content
-    via: str  # the URL that it leads to, one step
+    reason: Annotated[str, Shown("because of", _reason)]  # redirect, canonical, rule or content
+    via: Annotated[str, Shown("leads to")]  # the URL that it leads to, one step
     status: int | None  # HTTP status of a redirect
-    last_seen: Moment | None
+    last_seen: Annotated[Moment | None, Shown("last seen", _last_seen)]
 
 
 class ResourceFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from canonry.crawler.web.panel import Asked, BadQuestionError, LiveCrawl, Panel
 from canonry.crawler.web.shown_text import command, finalized, href, is_web, link, own
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.storage import StoreError
-from canonry.storage.shown import columns_of
+from canonry.storage.shown import columns_in
 from canonry.storage.timestamps import iso
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -125,7 +125,7 @@ def _environment() -> jinja2.Environment:
         "href": href,
         "growth_chart": growth_chart,
         "url_lines": lines,
-        "columns_of": columns_of,
+        "columns_in": columns_in,
     }
     made.tests |= {
         "linked_url": lambda part: isinstance(part, LinkedURL),
