@@ -6,11 +6,12 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from canonry import __title__
 from canonry.canon.policies import did_you_mean, preset_names
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
-_META = "canonry.loudness"
-DEFAULT_STORE = "canonry.db"
+_META = f"{__title__}.loudness"
+DEFAULT_STORE = f"{__title__}.db"
 
 
 def policy_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from canonry import __title__
 from canonry.canon import redact
 from canonry.crawler.markup import breakable, visible
 
@@ -57,7 +58,7 @@ def command(store: str, *words: str) -> Markup:
     *known, last = words
     # What a site has named may begin as an option does.
     guarded = ("--", last) if last.startswith("-") else (last,)
-    line = shlex.join(("canonry", *known, "--store", redact(store), *guarded))
+    line = shlex.join((__title__, *known, "--store", redact(store), *guarded))
     return Markup('<code class="command">{}</code>').format(own(line))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from canonry import __title__
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
@@ -60,7 +61,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
 def _name_of_command() -> str:
     """Return how a shell finds this command: by its name, or as it was called."""
     called = Path(sys.argv[0])
-    return "canonry" if called.name != "canonry" or shutil.which("canonry") else str(called)
+    return __title__ if called.name != __title__ or shutil.which(__title__) else str(called)
 
 
 def _show(results: Sequence[Result]) -> None:

@@ -12,6 +12,7 @@ from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.opening import file_of_store
 from canonry.crawler.settings import SettingsError
+from canonry.crawler.tokens import TOKEN
 from canonry.crawler.web import serving
 from canonry.crawler.web.listening import LAST_PORT
 from canonry.crawler.web.serving import LOCAL, PORT, Place
@@ -54,9 +55,9 @@ serve_option = click.option(
 token_option = click.option(
     "--token",
     metavar="T",
-    envvar="CANONRY_TOKEN",
+    envvar=TOKEN,
     help="Ask viewers for this token, of 8 characters or more. Other users of this machine can "
-    "read it in the list of processes: CANONRY_TOKEN holds it, too.  [default: none on this "
+    f"read it in the list of processes: {TOKEN} holds it, too.  [default: none on this "
     "machine, a random one elsewhere]",
 )
 _FILE = "--token-file"

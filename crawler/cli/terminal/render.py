@@ -26,10 +26,11 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from canonry import __title__
 from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.canon.policies import versioned_name
-from canonry.crawler.cli.terminal.loudness import LOUDNESS
+from canonry.crawler.cli.terminal.loudness import LOUDNESS, PROBLEM
 from canonry.crawler.markup import MOST, escaped, named
 from canonry.storage.shown import tables_of
 
@@ -109,7 +110,10 @@ def notify(message: str) -> None:
     """
     if LOUDNESS.allows(message):
         console = err()
-        console.print(escape(hanging(redaction.redact_message(message), console)))
+        said = redaction.redact_message(message)
+        if said.startswith(PROBLEM):
+            said = f"{__title__}: {said.removeprefix(PROBLEM)}"
+        console.print(escape(hanging(said, console)))
 
 
 def hanging(text: str, console: Console, indent: int = 0) -> str:
