@@ -61,7 +61,7 @@ COMMANDS = {
         "dedup.migrate_command", "Map the keys that another program gave to URLs to Canonry's"
     ),
     "move": Listed(
-        "store.move_command", "Move a store to another database, where its crawl continues"
+        "store.store_commands", "Move a store to another database, where its crawl continues"
     ),
     "patterns": Listed(
         "store.queue_commands", "Show patterns of URLs with their budgets; exclude and include them"
@@ -88,7 +88,7 @@ COMMANDS = {
         "Change the policy of a store",
     ),
     "why": Listed(
-        "store.why_command",
+        "store.store_commands",
         "Show all that a store knows of a URL: its state, the reason, and what would change it",
     ),
 }

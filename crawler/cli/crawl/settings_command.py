@@ -7,13 +7,27 @@ import msgspec
 from canonry.canon import redaction
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.file_json import SettingJSON, SettingsJSON
 from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.settings import load
 from canonry.crawler.settings.header_lines import without_secrets
 from canonry.crawler.settings.sources import origins
+
+
+class SettingJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting of a crawl."""
+
+    section: str
+    key: str
+    value: Any
+    source: str  # "default", a file and line, or a variable
+
+
+class SettingsJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a crawl that are in force."""
+
+    settings: list[SettingJSON]
 
 
 @described("canonry settings", "canonry settings --config my.toml --json")

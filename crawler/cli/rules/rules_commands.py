@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Sequence
+from typing import Annotated
 
 import click
+import msgspec
 
-from canonry.canon.learned import RULE_STATES, describe, without_port
+from canonry.canon.learned import RULE_STATES, RuleState, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup, json_option, policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.rule_json import ReinstatedJSON, RevokedJSON, RulesJSON
 from canonry.crawler.cli.rules.shared_rules import (
     convert_rules,
     export_rules,
@@ -20,6 +21,7 @@ from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.rule_facts import (
     ALL,
+    RuleAnswer,
     StateCount,
     answer_of,
     count_suppressed,
@@ -32,6 +34,31 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.storage.learned import rule_rows
 from canonry.storage.reading import report
+from canonry.storage.shown import Shown
+
+
+class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is revoked now."""
+
+    id: str
+    says: str  # for people
+    released: int  # URLs that went back to the queue
+
+
+class ReinstatedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is back."""
+
+    id: str
+    says: str  # for people
+    state: RuleState
+    held: int  # queued URLs, as duplicates
+    doubt: str | None  # what speaks against it
+
+
+class RulesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Learned rules."""
+
+    rules: Annotated[list[RuleAnswer], Shown("Rules")]
 
 
 @click.group(cls=DescribedGroup)

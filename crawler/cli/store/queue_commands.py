@@ -6,11 +6,11 @@ from shlex import quote
 from typing import TypeVar
 
 import click
+import msgspec
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.store_json import SteeredJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
@@ -30,6 +30,16 @@ _limit = click.option(
     show_default=True,
     help="How many to list.",
 )
+
+
+class SteeredJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person has changed of the queue; what does not apply is left out."""
+
+    reason: str | None = None  # whose URLs were released
+    host: str | None = None  # that is blocked now, or not any more, or whose URLs were released
+    pattern: str | None = None  # that is excluded now, or included again
+    held: int | None = None  # queued URLs
+    released: int | None = None  # URLs that went back to the queue
 
 
 @click.group(cls=DescribedGroup)

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
-from canonry.crawler.cli.printed.store_json import FailedSeedJSON
 from canonry.crawler.inquiry import remedies
 from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
@@ -14,6 +15,16 @@ from canonry.storage.reading.report import RecrawlRow, StoreStatus
 
 _OF_PAGES = ("new", "changed", "unchanged", "gone", "moved")  # of what a recrawl has found
 _MOST = 10  # seeds that are told one by one
+
+
+class FailedSeedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A seed that gave no page."""
+
+    url: str
+    reason: str  # as exports have it
+    leads_to: str | None  # where it redirects to: the URL that the reason is about
+    because: str  # the reason in a sentence
+    advice: str | None  # the option or setting that may help
 
 
 def exit_code(result: CrawlResult) -> int:

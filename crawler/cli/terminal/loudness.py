@@ -1,8 +1,6 @@
 """How much is said to people on standard error: -q, nothing or -v."""
 
-PROBLEM = (
-    "canonry: "  # marks messages about what went wrong; people see the name
-)
+PROBLEM = "canonry: "  # marks messages about what went wrong; people see the name
 
 
 class Loudness:
