@@ -19,7 +19,6 @@ from canonry.crawler.inquiry.host_listing import HostListing
 from canonry.crawler.inquiry.pattern_listing import (
     ExclusionPreview,
     PatternListing,
-    RepeatListing,
 )
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
 from canonry.crawler.inquiry.rule_facts import RuleReport
@@ -83,7 +82,6 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "patterns exclude": ExclusionPreview | queue_commands.SteeredJSON,
         "patterns include": queue_commands.SteeredJSON,
         "patterns list": PatternListing,
-        "patterns repeats": RepeatListing,
         "policy check": policy_command.CheckedPoliciesJSON,
         "policy list": policy_command.PoliciesJSON,
         "policy show": policy_command.PolicyJSON,

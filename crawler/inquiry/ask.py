@@ -16,7 +16,6 @@ from canonry.crawler.inquiry.known_facts import Question
 from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of, settings_of
 from canonry.crawler.inquiry.url_answer import (
     CrawlFacts,
-    PageFacts,
     RedirectFacts,
     RuleFacts,
     StepFacts,
@@ -27,7 +26,7 @@ from canonry.storage import State
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
-from canonry.storage.records import NOFOLLOW, UNREAD
+from canonry.storage.records import NOFOLLOW
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.steering import steered_patterns
 from canonry.storage.timestamps import iso
@@ -135,7 +134,6 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         if stored_url.reason == HoldReason.LEARNED.label
         else []
     )
-    page = known_url.page_of(connection, stored_url.url_id)
     reason = stored_url.reason
     [[_first, *chain]] = chains(connection, [stored_url.url_id])
     return replace(
@@ -151,17 +149,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         settled_at=None if is_queued else iso(stored_url.due),
         not_before=iso(waits) if is_queued and waits > question.now else None,
         waiting=stored_url.host_queued,
-        page=None
-        if page is None
-        else PageFacts(
-            status=page.status,
-            fetched_at=iso(page.fetched_at),
-            content_type=page.content_type,
-            size=None if page.links == UNREAD else page.size,
-            title=page.title,
-            canonical=None if page.canonical is None else redact(page.canonical),
-            links=None if page.links == UNREAD else page.links,
-        ),
+        page=known_url.page_of(connection, stored_url.url_id),
         revisits=known_facts.revisits(connection, stored_url.url_id),
         redirects=[
             RedirectFacts(

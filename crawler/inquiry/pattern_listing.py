@@ -1,14 +1,12 @@
-"""Patterns of URLs for people: how many were queued and may be, and which repeat other pages."""
+"""Patterns of URLs for people: how many were queued, and how many may be."""
 
-from collections import Counter
 from typing import Annotated
 
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.canon import redact
 from canonry.crawler.admission import exclusions
-from canonry.crawler.admission.url_filter import pattern, shape
+from canonry.crawler.admission.url_filter import pattern
 from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError
@@ -150,62 +148,3 @@ def _answer(row: PatternRow, settings: Settings) -> PatternAnswer:
         state=_STATES[row.excluded],
         is_host=is_host,
     )
-
-
-def _excluded(row: "RepeatAnswer") -> str:
-    return f"{row.pattern} (excluded)" if row.is_excluded else row.pattern
-
-
-def _new(row: "RepeatAnswer") -> str:
-    return f"{1 - row.repeats / row.pages:.0%}"
-
-
-class RepeatAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A pattern of which pages repeat others."""
-
-    pattern: Annotated[str, Shown("pattern", _excluded)]
-    pages: Annotated[int, Shown("pages")]  # of the newest ones
-    repeats: Annotated[int, Shown("repeats"), Shown("new", _new)]  # have the body of another
-    queued: Annotated[int, Shown("ever queued")]  # URLs with the pattern that were ever queued
-    is_excluded: bool
-    example: str  # a page that repeats another
-
-
-class RepeatListing(msgspec.Struct, frozen=True, kw_only=True):
-    """Patterns of which pages repeat others, the one with the most repeats first."""
-
-    patterns: Annotated[list[RepeatAnswer], Shown("Patterns of pages that repeat others")]
-    looked_at: int  # pages
-
-
-def repeats_of(connection: Connection, *, last: int, most: int = 50) -> RepeatListing:
-    """Return the patterns of which the newest pages repeat bodies the most.
-
-    Args:
-        connection: to a store.
-        last: so many of the newest fetched URLs are looked at.
-        most: patterns to list.
-    """
-    pages: Counter[str] = Counter()
-    repeats: Counter[str] = Counter()
-    examples: dict[str, str] = {}
-    for page in steered_patterns.newest_pages(connection, last):
-        pages[pattern := shape(page.url)] += 1
-        if page.repeats:
-            repeats[pattern] += 1
-            examples.setdefault(pattern, page.url)
-    excluded = exclusions.keeps(connection)
-    answers = []
-    for pattern, number in repeats.most_common(most):
-        row = steered_patterns.pattern_with(connection, exclusions.named(pattern).key)
-        answers.append(
-            RepeatAnswer(
-                pattern=pattern,
-                pages=pages[pattern],
-                repeats=number,
-                queued=0 if row is None else row.number,
-                is_excluded=excluded(examples[pattern]),
-                example=redact(examples[pattern]),
-            )
-        )
-    return RepeatListing(patterns=answers, looked_at=pages.total())

@@ -407,7 +407,7 @@ def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -
         state="never-seen" if stored_url is None else stored_url.state.name.lower(),
         status=None if page is None else page.status,
         title=None if page is None else page.title,
-        canonical=None if page is None or page.canonical is None else redact(page.canonical),
+        canonical=None if page is None else page.canonical,
         redirects_to=None if target is None else redact(target.url),
         redirect_status=None if target is None else target.status,
         at=None if stored_url is None or stored_url.state.name == "QUEUED" else iso(stored_url.due),

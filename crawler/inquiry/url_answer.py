@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from canonry.storage.reading.export_rows import PageFacts
 from canonry.storage.shown import Shown
 from canonry.storage.timestamps import Moment, moment
 
@@ -17,18 +18,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     depth: int  # links from a seed
     hops: int  # redirects in a row that led to it
     named_by: list[str]  # URLs that redirect to it, or name it as canonical
-
-
-class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of a URL."""
-
-    status: int
-    fetched_at: Moment | None
-    content_type: str | None
-    size: int | None  # bytes of the decoded body; None: it was not read
-    title: str | None
-    canonical: str | None
-    links: int | None
 
 
 class RevisitFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
@@ -22,6 +22,7 @@ from canonry.storage.reading.export_rows import (
 )
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.recrawls import recrawl_report, revisit_rows
+from canonry.storage.recrawls.recrawl_report import RecrawlRow
 from canonry.storage.rows import little_new
 from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.rows.waiting import waiting_hosts
@@ -113,20 +114,6 @@ class AliasesRow(TypedDict):
     aliases: int
 
 
-class RecrawlRow(TypedDict):
-    """What the last recrawl has found, in pages unless it says otherwise."""
-
-    began: str | None  # null: no run had ended before
-    new: int  # of URLs that were found in it
-    changed: int
-    unchanged: int
-    gone: int  # answered with an error
-    moved: int  # redirect now
-    unseen: int  # could not be fetched again, and are kept
-    rules_begun: int  # rules that act since then
-    rules_ended: int  # rules that it has revoked, or suspended
-
-
 class StoreStatus(TypedDict):
     """What a store holds."""
 
@@ -198,17 +185,9 @@ def status(connection: Connection) -> StoreStatus:
             if row["reason"] != NOT_A_PAGE
         ],
         "not_pages": sum(row["count"] for row in links if row["reason"] == NOT_A_PAGE),
-        "recrawl": _recrawl(connection),
+        "recrawl": recrawl_report.read(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
-
-
-def _recrawl(connection: Connection) -> RecrawlRow | None:
-    """Return what the last recrawl has found, with the time when it began as text."""
-    found = recrawl_report.read(connection)
-    if found is None:
-        return None
-    return cast("RecrawlRow", {**found._asdict(), "began": iso(found.began or None)})
 
 
 def _job(connection: Connection, row: RowMapping) -> JobRow:

@@ -112,9 +112,8 @@ def _first_line(file: str) -> str:
 
 @described(
     "canonry serve --store crawl.db",
-    "canonry serve 0.0.0.0:8400 --token-file token --allow-host crawl.example.com",
+    "canonry serve --host 0.0.0.0 --token-file token --allow-host crawl.example.com",
 )
-@click.argument("place", type=_Where(), required=False, metavar="[[HOST:]PORT]")
 @store_option
 @click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
 @click.option(
@@ -134,7 +133,6 @@ def _first_line(file: str) -> str:
 )
 @with_exit_code
 def serve(
-    place: Place | None,
     store: str,
     port: int,
     host: str,
@@ -145,16 +143,10 @@ def serve(
 ) -> int:
     """Show a store as a live page: what was crawled, what was merged, and why.
 
-    [HOST:]PORT says where, as for 'canonry crawl --serve'; --host and --port say the same.
-
     It works while a crawl writes to the store, and does not slow it. Every panel has its data as
     JSON. Ctrl-C ends the server, and leaves the crawl alone.
     """
-    if place is not None and (_is_typed("port") or _is_typed("host")):
-        raise click.UsageError(
-            "[HOST:]PORT says where to listen: leave out --host and --port, or give only these."
-        )
-    found = (place or Place(host, port))._replace(token=token_of(token, token_file), names=names)
+    found = Place(host, port, token_of(token, token_file), names)
     file = file_of_store(store)
     if file is not None and not Path(file).exists():
         render.notify(f"There is no store {file} yet: the page shows it once a crawl makes it.")

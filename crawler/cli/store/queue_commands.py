@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from shlex import quote
 from typing import TypeVar
 
 import click
@@ -173,39 +172,6 @@ def list_patterns(store: str, part: str, most: int, *, as_json: bool) -> int:
     with report.reading(store) as connection:
         listing = pattern_listing.patterns_of(connection, part=part, most=most)
     return render.listed(listing, as_json=as_json, more=f"--limit {10 * most}")
-
-
-@patterns.command(examples=("canonry patterns repeats --store crawl.db --last 100000",))
-@store_option
-@click.option(
-    "--last",
-    type=click.IntRange(1),
-    default=20_000,
-    show_default=True,
-    metavar="N",
-    help="Look at the newest N fetched URLs.",
-)
-@_limit
-@json_option
-@with_exit_code
-def repeats(store: str, last: int, most: int, *, as_json: bool) -> int:
-    """List the patterns whose pages repeat the bodies of earlier pages, as endless spaces do.
-
-    Little that is new, among many pages, is a reason to exclude a pattern; the crawl itself drops
-    nothing for it.
-    """
-    with report.reading(store) as connection:
-        listing = pattern_listing.repeats_of(connection, last=last, most=most)
-    render.listed(listing, as_json=as_json)
-    if as_json:
-        return 0
-    if not listing.patterns:
-        render.notify(f"no repeats among the last {counted(listing.looked_at, 'page')}")
-    elif first := next((row for row in listing.patterns if not row.is_excluded), None):
-        render.notify(
-            f"canonry patterns exclude {quote(first.pattern)} --dry-run says what it would hold"
-        )
-    return 0
 
 
 @patterns.command(

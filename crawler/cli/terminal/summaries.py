@@ -66,7 +66,7 @@ def _facts(told: "StatusJSON") -> Iterator[tuple[str, str]]:
         yield "due", f"{counted(told['due'], 'page')} for --recrawl"
     if told["repeated_bodies"]:
         pages = counted(told["repeated_bodies"], "page")
-        yield "repeats", f"{pages} with the same body as another page (canonry patterns repeats)"
+        yield "repeats", f"{pages} with the same body as another page"
     uses = numbers(told["use_reserved"], "{1} of {0:,}")
     yield "reserved", f"{uses} by their sites (canonry export pages --allows)" if uses else ""
     yield "aliases", numbers(by_alias(told["aliases"]))
