@@ -103,6 +103,14 @@ def test_what_is_nothing_is_not_told() -> None:
     assert " ".join(text.split()).endswith("store 3 fetched")
 
 
+def test_the_host_that_waits_longest_is_named_with_its_reason() -> None:
+    waiting = {"host": "a.example", "until": "2026-11-30T04:08:45.963Z", "reason": "status 503"}
+    [line] = [line for line in shown({"waiting": [waiting] * 3}) if line.startswith("waits")]
+    assert " ".join(line.split()) == (
+        "waits a.example until 2026-11-30 04:08Z (status 503), and 2 more"
+    )
+
+
 def test_the_end_is_told_where_it_can_be_estimated_and_does_not_jump() -> None:
     ending, told = Ending(), []
     assert ending.at(Progress(pages=50, queued=9_000), {}, Speed(20.0, 10.0, 10.0, 12.0)) is None
