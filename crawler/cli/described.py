@@ -1,6 +1,6 @@
 """Commands with examples in their help, and the options that several have."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -124,8 +124,23 @@ def _options() -> list[click.Parameter]:
     ]
 
 
+class _Formatter(click.HelpFormatter):
+    """Leaves two thirds of a narrow terminal to the texts."""
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        super().write_dl(rows, min(col_max, self.width // 3), col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
 class Described(click.Command):
     """A command with examples; each is a line that people can type, and is parsed in a test."""
+
+    context_class = _Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:  # noqa: ANN401 - click's
         """Make a command; ``examples`` begin with ``canonry``."""
@@ -145,6 +160,7 @@ class DescribedGroup(click.Group):
     """A group of commands with examples: the first of each command."""
 
     command_class = Described
+    context_class = _Context
 
     def __init__(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 - click's
         """Make a group."""

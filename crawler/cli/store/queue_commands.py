@@ -27,6 +27,7 @@ _limit = click.option(
     type=click.IntRange(1),
     default=50,
     show_default=True,
+    metavar="N",
     help="How many to list.",
 )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from canonry.storage.reading.report import AliasesRow
 
 _NAMED = 6  # counts in a line
+_EXAMPLES = 4  # of each kind of evidence
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")
 
@@ -144,7 +145,7 @@ def rule(found: "RuleReport") -> None:
         ("different", "Evidence against it", "what it is"),
         ("unknown", "Not known yet", "may be the same as"),
     ):
-        shown = [one for one in found.side_by_side if one.pair.verdict == verdict]
+        shown = [one for one in found.side_by_side if one.pair.verdict == verdict][:_EXAMPLES]
         lines = [
             (
                 one.pair.url,
