@@ -1,19 +1,18 @@
-"""Merges for people: how many each rule made, and the latest of each."""
+"""Merges for people: how many each rule made, why, and an example."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from sqlalchemy import Connection
 
 from canonry.canon import redact
 from canonry.canon.pipeline import RULES
-from canonry.storage.reading import known_merges
-from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge, MergedLink
+from canonry.crawler.plurals import merged_by_rule
+from canonry.storage.reading import known_merges, report
+from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge
 from canonry.storage.shown import Shown
-from canonry.storage.timestamps import iso, moment
 
 # What merges URLs besides the rules of the policy, each with a sentence and its source.
 KINDS = MappingProxyType(
@@ -53,15 +52,6 @@ def _because(line: "MergeLine") -> str:
     return f"{line.why} {line.cites or ''}".rstrip()
 
 
-def _seen(merge: "MergeFacts") -> str:
-    times = f", {merge.times:,} times" if (merge.times or 0) > 1 else ""
-    return "" if merge.seen_at is None else f"{moment(merge.seen_at)}{times}"
-
-
-def _by(merge: "MergeFacts") -> str:
-    return ", ".join(merge.rules) + (f" {merge.status}" if merge.status else "")
-
-
 class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     """A rule, and how much it merged."""
 
@@ -73,29 +63,8 @@ class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     why: Annotated[str, Shown("because", _because)]  # one sentence
     cites: str | None  # the section that it follows
     lossless: bool | None  # None: it is no rule of the policy
-    link: Annotated[str | None, Shown("the latest")]  # an example ...
+    link: Annotated[str | None, Shown("such as")]  # an example ...
     same_as: Annotated[str | None, Shown("is the same as")]  # ... and what it is the same as
-
-
-class MergeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One merge."""
-
-    link: Annotated[str, Shown("link")]
-    same_as: Annotated[str, Shown("is the same as")]  # as that was first written
-    represented_by: Annotated[str | None, Shown("which is")]  # the end of the chain, if another
-    found_on: Annotated[str | None, Shown("linked on")]  # the page of the link
-    seen_at: Annotated[str | None, Shown("seen", _seen)]
-    times: int | None  # how often an answer said so
-    status: int | None  # HTTP status of a redirect
-    rules: Annotated[list[str], Shown("by", _by)]  # all rules that the two needed
-
-
-class MergedBy(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule with its latest merges."""
-
-    rule: MergeLine
-    example: list[str]  # before and after, from the table of rules; empty for others
-    merges: list[MergeFacts]
 
 
 class Merges(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,70 +73,34 @@ class Merges(msgspec.Struct, frozen=True, kw_only=True):
     links: int  # that rules of the policy merged; a link that needed several counts once
     temporary_redirects: int  # which merge nothing
     rules: list[MergeLine]
-    chosen: MergedBy | None  # the rule that was asked for
 
 
-def merges(connection: Connection, rule: str = "", most: int = 10) -> Merges:
-    """Return what was merged in a store, by rule; and the latest merges of one rule.
-
-    Args:
-        connection: to a store.
-        rule: that one: a rule of the policy, or redirect, canonical, learned, content; "": none.
-        most: how many of its merges.
-
-    Raises:
-        LookupError: if no such rule merged anything.
-    """
-    sets = known_merges.by_rules(connection)
-    lines = [*_of_policy(connection, sets), *_of_kinds(connection)]
-    lines.sort(key=lambda line: -line.count)
-    chosen = None
-    if rule:
-        line = next((line for line in lines if line.rule == rule), None)
-        if line is None:
-            raise LookupError(rule)
-        named = RULES.get(rule)
-        chosen = MergedBy(
-            rule=line,
-            example=[] if named is None or rule in KINDS else [named.before, named.after],
-            merges=_merges_by(connection, rule, list(sets), most),
-        )
+def merges(connection: Connection) -> Merges:
+    """Return what was merged in a store, by rule."""
+    sets = report.merged(connection)
+    lines = [*map(_of_policy, merged_by_rule(sets)), *_of_kinds(connection)]
     return Merges(
-        links=sum(sets.values()),
+        links=sum(row["links"] for row in sets),
         temporary_redirects=known_merges.kind_counts(connection).temporary,
-        rules=lines,
-        chosen=chosen,
+        rules=sorted(lines, key=lambda line: -line.count),
     )
 
 
-def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
-    """Return the rules of the policy that merged links."""
-    links: Counter[str] = Counter()
-    example_by_rule: dict[str, MergedLink] = {}
-    examples = known_merges.example_of_each(connection)
-    for rules in sorted(sets, key=lambda rules: rules.count("+")):  # the smallest first
-        for name in rules.split(" + "):
-            links[name] += sets[rules]
-            if rules in examples:
-                example_by_rule.setdefault(name, examples[rules])
-    lines = []
-    for name, count in links.items():
-        named, example = RULES.get(name), example_by_rule.get(name)
-        lines.append(
-            MergeLine(
-                rule=name,
-                count=count,
-                of="links",
-                seen=None,
-                looked_at=None,
-                why=_UNNAMED if named is None else named.why,
-                cites=None if named is None else named.cites,
-                lossless=None if named is None else named.lossless,
-                link=None if example is None else redact(example.raw_url),
-                same_as=None if example is None else redact(example.same_as),
-            )
-        )
-    return lines
+def _of_policy(row: Mapping[str, Any]) -> MergeLine:
+    """Return a rule of the policy that merged links."""
+    named = RULES.get(row["rules"])
+    return MergeLine(
+        rule=row["rules"],
+        count=row["links"],
+        of="links",
+        seen=None,
+        looked_at=None,
+        why=_UNNAMED if named is None else named.why,
+        cites=None if named is None else named.cites,
+        lossless=None if named is None else named.lossless,
+        link=row["link"],
+        same_as=row["same_as"],
+    )
 
 
 def _of_kinds(connection: Connection) -> list[MergeLine]:
@@ -209,39 +142,3 @@ def _latest(connection: Connection, kind: str, most: int) -> list[LatestMerge]:
     if kind == "content":
         return known_merges.equal_pages(connection, most)
     return known_merges.latest(connection, "rule" if kind == "learned" else kind, most)
-
-
-def _merges_by(
-    connection: Connection, rule: str, sets: Sequence[str], most: int
-) -> list[MergeFacts]:
-    """Return the latest merges of a rule."""
-    if rule in KINDS:
-        return [
-            MergeFacts(
-                link=redact(merge.url),
-                same_as=redact(merge.same_as),
-                represented_by=None
-                if merge.same_as == merge.represented_by
-                else redact(merge.represented_by),
-                found_on=None,
-                seen_at=iso(merge.seen_at),
-                times=merge.times,
-                status=merge.status if merge.kind == "redirect" else None,
-                rules=["learned" if merge.kind == "rule" else merge.kind],
-            )
-            for merge in _latest(connection, rule, most)
-        ]
-    having = [one for one in sets if rule in one.split(" + ")]
-    return [
-        MergeFacts(
-            link=redact(merge.raw_url),
-            same_as=redact(merge.same_as),
-            represented_by=None,
-            found_on=None if merge.found_on is None else redact(merge.found_on),
-            seen_at=iso(merge.seen_at),
-            times=None,
-            status=None,
-            rules=merge.rules.split(" + "),
-        )
-        for merge in known_merges.examples(connection, having, most)
-    ]

@@ -170,15 +170,7 @@ def status(connection: Connection) -> StoreStatus:
             {"kind": one.kind, "status": one.status or None, "aliases": one.aliases}
             for one in sorted(counts.alias_counts(connection), reverse=True)
         ],
-        "merged": [
-            {
-                "rules": row["rules"],
-                "links": row["count"],
-                "link": redact(row["raw_url"]),
-                "same_as": redact(row["same_as"]),
-            }
-            for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
-        ],
+        "merged": merged(connection),
         "refused": [
             {"reason": row["reason"], "links": row["count"], "link": redact(row["sample"])}
             for row in links
@@ -188,6 +180,19 @@ def status(connection: Connection) -> StoreStatus:
         "recrawl": recrawl_report.read(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
+
+
+def merged(connection: Connection) -> list[MergedRow]:
+    """Return how many links each set of rules merged, with an example, the most first."""
+    return [
+        {
+            "rules": row["rules"],
+            "links": row["count"],
+            "link": redact(row["raw_url"]),
+            "same_as": redact(row["same_as"]),
+        }
+        for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
+    ]
 
 
 def _job(connection: Connection, row: RowMapping) -> JobRow:

@@ -14,10 +14,10 @@ from rich.text import Text
 
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.cli.terminal.summaries import largest, merged_by_rule, numbers
+from canonry.crawler.cli.terminal.summaries import largest, numbers
 from canonry.crawler.markup import named
 from canonry.crawler.observe.progress import SPAN, Progress, RunPace, Speed, clock, time_left
-from canonry.crawler.plurals import counted, lasting
+from canonry.crawler.plurals import counted, lasting, merged_by_rule
 from canonry.storage import StoreError
 from canonry.storage.reading import report
 

@@ -1,7 +1,7 @@
 """Print the results of whole commands: what a store holds, a rule, a dedup, a change of policy."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -12,7 +12,7 @@ from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import hanging, notify, out, table
 from canonry.crawler.markup import MOST
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import counted, merged_by_rule
 from canonry.storage.shown import columns_of
 from canonry.storage.timestamps import moment
 
@@ -158,25 +158,6 @@ def rule(found: "RuleReport") -> None:
         table(title, ("URL", what, "by", "on"), lines)
         if more := sum(one.verdict == verdict for one in found.pairs) - len(shown):
             out().print(f"and {more:,} more: --json has all\n")
-
-
-def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return how many links each single rule merged, the largest count first.
-
-    Args:
-        merged: as `report.status` returns it: each row has the rules that merged
-            its links, joined by " + ". A link that needed several rules counts for each of them.
-
-    Returns:
-        Rows of the same shape, with one rule each. The example is one that needed few rules.
-    """
-    links: Counter[str] = Counter()
-    example: dict[str, Mapping[str, Any]] = {}
-    for row in sorted(merged, key=lambda row: row["rules"].count("+")):
-        for rule in row["rules"].split(" + "):
-            links[rule] += row["links"]
-            example.setdefault(rule, row)
-    return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]
 
 
 def dedup(summary: Summary, seconds: float) -> None:

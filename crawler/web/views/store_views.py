@@ -17,7 +17,6 @@ from canonry.storage import StoreError
 from canonry.storage.reading import known_url
 from canonry.storage.steering.releases import Refusal
 
-_EXAMPLES = 10
 _LISTED = 50
 _LARGEST_ROW = 10**12 - 1
 
@@ -55,7 +54,7 @@ def _url_of(connection: Connection, asked: Asked) -> str:
 
 
 class MadeOne(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules that merged URLs, or one of them; and learned rules, or one of them."""
+    """The rules that merged URLs; and learned rules, or one of them."""
 
     merges: Merges | None  # null: the query is about learned rules
     rules: RuleListing | None  # null: the query is about merges
@@ -64,22 +63,12 @@ class MadeOne(msgspec.Struct, frozen=True, kw_only=True):
 def made_one(connection: Connection, asked: Asked) -> MadeOne:
     """Return the rules that merged URLs, and the learned ones that act.
 
-    With ``rule``, return the latest merges of that rule. With ``state`` or ``host``, return the
+    With ``state`` or ``host``, return the
     learned rules of it, and with ``id`` one with its evidence.
     """
-    if asked.text("rule"):
-        return MadeOne(merges=_merges(connection, asked), rules=None)
     if any(map(asked.text, ("state", "host", "id"))):
         return MadeOne(merges=None, rules=_rules(connection, asked))
-    return MadeOne(merges=_merges(connection, asked), rules=_rules(connection, asked))
-
-
-def _merges(connection: Connection, asked: Asked) -> Merges:
-    """Return all rules that merged URLs; with a name, also the latest merges of that one."""
-    try:
-        return merge_facts.merges(connection, asked.text("rule"), _EXAMPLES)
-    except LookupError:
-        raise BadQuestionError("no such rule has merged anything in this store") from None
+    return MadeOne(merges=merge_facts.merges(connection), rules=_rules(connection, asked))
 
 
 def _rules(connection: Connection, asked: Asked) -> RuleListing:

@@ -7,7 +7,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from canonry.crawler.cli.terminal import render, summaries
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.plurals import merged_by_rule
 
 MERGED = [
     {"rules": "host-case + fragment", "links": 5, "link": "HTTP://A/#x", "same_as": "http://a/"},
@@ -17,7 +18,7 @@ MERGED = [
 
 
 def test_a_link_counts_for_each_rule_that_it_needed() -> None:
-    rows = summaries.merged_by_rule(MERGED)
+    rows = merged_by_rule(MERGED)
     assert [(row["rules"], row["links"]) for row in rows] == [
         ("fragment", 7),
         ("host-case", 5),
