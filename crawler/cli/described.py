@@ -10,6 +10,7 @@ from canonry import __title__
 from canonry.canon.policies import did_you_mean, preset_names
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
+LOCAL, LAST_PORT = "127.0.0.1", 65_535
 _META = f"{__title__}.loudness"
 DEFAULT_STORE = f"{__title__}.db"
 
@@ -21,6 +22,37 @@ def policy_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
         metavar="NAME|FILE",
         help="The policy: a preset (web, or one version: web@1), or a TOML file.  "
         f"[default: {default}]",
+    )
+
+
+# Of commands that read a store, which mostly says itself how its keys were made.
+known_policy_option = click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="The store's policy, if neither a preset nor its last crawl names it.",
+)
+
+
+def port_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--port`` of a server."""
+    return click.option(
+        "--port",
+        type=click.IntRange(0, LAST_PORT),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help="0 takes a free one.",
+    )
+
+
+def host_option(needs: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--host`` of a server; other machines need something to be given."""
+    return click.option(
+        "--host",
+        default=LOCAL,
+        show_default=True,
+        metavar="ADDR",
+        help=f"The address to listen on. One that other machines reach needs {needs}.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from canonry.crawler.cli.described import described, store_option
+from canonry.crawler.cli.described import described, host_option, port_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.opening import file_of_store
@@ -17,7 +17,6 @@ from canonry.crawler.web import serving
 from canonry.crawler.web.listening import LAST_PORT
 from canonry.crawler.web.serving import LOCAL, PORT, Place
 
-_port = click.IntRange(0, LAST_PORT)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -115,14 +114,8 @@ def _first_line(file: str) -> str:
     "canonry serve --host 0.0.0.0 --token-file token --allow-host crawl.example.com",
 )
 @store_option
-@click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
-@click.option(
-    "--host",
-    default=LOCAL,
-    show_default=True,
-    metavar="ADDR",
-    help="The address to listen on. One that other machines reach needs a token.",
-)
+@port_option(PORT)
+@host_option("a token")
 @token_options
 @click.option(
     "--allow-host",

@@ -11,7 +11,7 @@ from canonry import __version__
 from canonry.canon.pipeline import is_compiled
 from canonry.canon.policies import versioned_name
 from canonry.crawler import policy_upgrade
-from canonry.crawler.cli.described import described, json_option, store_option
+from canonry.crawler.cli.described import described, json_option, known_policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.store_json import told
 from canonry.crawler.cli.terminal import render, summaries, url_facts
@@ -155,11 +155,7 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
 )
 @click.argument("url")
 @store_option
-@click.option(
-    "--policy",
-    metavar="NAME|FILE",
-    help="The store's policy, if neither a preset nor its last crawl names it.",
-)
+@known_policy_option
 @json_option
 @with_exit_code
 def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
