@@ -32,17 +32,12 @@ from canonry.storage.reading import report
 
 # Further questions to panels, besides the first page of each.
 _MORE = {
-    "refused": ["state=held&reason=out-of-scope", "state=failed&reason=too-large"],
-    "hosts": [
-        "sort=wait",
-        "sort=error",
-        "sort=name",
-        "match=host1",
-        "match=t49999",
-        "show=blocked",
+    "not-fetched": [
+        "state=held&reason=out-of-scope",
+        "state=failed&reason=too-large",
+        "url=https://www.host7.example/user/1000",
     ],
-    "why": ["url=https://www.host7.example/user/1000"],
-    "rules": ["state=active"],
+    "made-one": ["state=active"],
 }
 _VIEWERS = 3
 

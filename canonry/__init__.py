@@ -24,6 +24,8 @@ else:  # a type checker would take every name for one of ours
 
 
 __version__ = "0.1.0"
+# The name of the command; variables, files and the user agent begin with it.
+__title__ = "canonry"
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,8 @@
-"""Counts with their nouns, for people."""
+"""Counts for people: with their nouns, and by rule."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
@@ -24,3 +28,22 @@ def lasting(seconds: float) -> str:
         if seconds >= 2 * length:
             return counted(round(seconds / length), unit)
     return counted(round(seconds / 60), "minute")
+
+
+def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many links each single rule merged, the largest count first.
+
+    Args:
+        merged: as `report.status` returns it: each row has the rules that merged
+            its links, joined by " + ". A link that needed several rules counts for each of them.
+
+    Returns:
+        Rows of the same shape, with one rule each. The example is one that needed few rules.
+    """
+    links: Counter[str] = Counter()
+    example: dict[str, Mapping[str, Any]] = {}
+    for row in sorted(merged, key=lambda row: row["rules"].count("+")):
+        for rule in row["rules"].split(" + "):
+            links[rule] += row["links"]
+            example.setdefault(rule, row)
+    return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]

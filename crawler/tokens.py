@@ -2,8 +2,10 @@
 
 from hmac import compare_digest
 
+from canonry import __title__
 from canonry.crawler.settings import SettingsError
 
+TOKEN = f"{__title__.upper()}_TOKEN"  # the variable that may hold one
 _SHORTEST = 8  # characters
 
 
@@ -17,7 +19,7 @@ def check_token(token: str | None) -> None:
         len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token
     ):
         raise SettingsError(
-            "the token (of --token, the first line of --token-file, or CANONRY_TOKEN): it has to "
+            f"the token (of --token, the first line of --token-file, or {TOKEN}): it has to "
             f"have at least {_SHORTEST} ASCII characters, and no spaces"
         )
 

@@ -18,7 +18,7 @@ from canonry.storage.records import (
     Queued,
     RecordedOutcome,
 )
-from canonry.storage.rows import budgets, merges, pages, urls
+from canonry.storage.rows import budgets, pages, urls
 from canonry.storage.rows.acknowledgement import acknowledge, fetched_anew
 from canonry.storage.rows.answered import target_of, write_answers
 from canonry.storage.rows.merges import MergeCounter, MergingRules
@@ -235,11 +235,8 @@ class Store:
             *(connection, self.seen, candidates, now),
             *(self.rules, self.budgets_of, self.host_budget),
         )
-        merged, examples = self._merges.tally(
-            connection, candidates, admissions, self.merging_rules
-        )
+        merged = self._merges.tally(connection, candidates, admissions, self.merging_rules)
         pages.put_merges(connection, merged)
-        merges.put_examples(connection, examples, now)
         return admissions
 
     def record(self, outcomes: Sequence[Outcome], now: float) -> list[list[Admission]]:

@@ -3,11 +3,12 @@
 import click
 from click.shell_completion import get_completion_class
 
+from canonry import __title__
 from canonry.crawler.cli.described import described
 from canonry.crawler.cli.ending import with_exit_code
 
 _SHELLS = ("bash", "zsh", "fish")
-_VARIABLE = "_CANONRY_COMPLETE"
+_VARIABLE = f"_{__title__.upper()}_COMPLETE"
 
 
 @described(
@@ -25,6 +26,6 @@ def completion(context: click.Context, shell: str) -> int:
     found = get_completion_class(shell)
     root = context.find_root()
     assert found is not None  # noqa: S101 - click has all of these
-    script = found(root.command, {}, "canonry", _VARIABLE)
+    script = found(root.command, {}, __title__, _VARIABLE)
     click.echo(script.source_template % script.source_vars())
     return 0

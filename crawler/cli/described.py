@@ -1,16 +1,18 @@
 """Commands with examples in their help, and the options that several have."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from canonry import __title__
 from canonry.canon.policies import did_you_mean, preset_names
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
-_META = "canonry.loudness"
-DEFAULT_STORE = "canonry.db"
+LOCAL, LAST_PORT = "127.0.0.1", 65_535
+_META = f"{__title__}.loudness"
+DEFAULT_STORE = f"{__title__}.db"
 
 
 def policy_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -20,6 +22,37 @@ def policy_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
         metavar="NAME|FILE",
         help="The policy: a preset (web, or one version: web@1), or a TOML file.  "
         f"[default: {default}]",
+    )
+
+
+# Of commands that read a store, which mostly says itself how its keys were made.
+known_policy_option = click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    help="The store's policy, if neither a preset nor its last crawl names it.",
+)
+
+
+def port_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--port`` of a server."""
+    return click.option(
+        "--port",
+        type=click.IntRange(0, LAST_PORT),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help="0 takes a free one.",
+    )
+
+
+def host_option(needs: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option ``--host`` of a server; other machines need something to be given."""
+    return click.option(
+        "--host",
+        default=LOCAL,
+        show_default=True,
+        metavar="ADDR",
+        help=f"The address to listen on. One that other machines reach needs {needs}.",
     )
 
 
@@ -123,8 +156,23 @@ def _options() -> list[click.Parameter]:
     ]
 
 
+class _Formatter(click.HelpFormatter):
+    """Leaves two thirds of a narrow terminal to the texts."""
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        super().write_dl(rows, min(col_max, self.width // 3), col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
 class Described(click.Command):
     """A command with examples; each is a line that people can type, and is parsed in a test."""
+
+    context_class = _Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:  # noqa: ANN401 - click's
         """Make a command; ``examples`` begin with ``canonry``."""
@@ -144,6 +192,7 @@ class DescribedGroup(click.Group):
     """A group of commands with examples: the first of each command."""
 
     command_class = Described
+    context_class = _Context
 
     def __init__(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 - click's
         """Make a group."""

@@ -16,7 +16,6 @@ from canonry.crawler.inquiry.known_facts import Question
 from canonry.crawler.inquiry.last_crawl import last_crawl, limits_of, policy_of, settings_of
 from canonry.crawler.inquiry.url_answer import (
     CrawlFacts,
-    PageFacts,
     RedirectFacts,
     RuleFacts,
     StepFacts,
@@ -27,16 +26,14 @@ from canonry.storage import State
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.reading import known_url
 from canonry.storage.reading.known_url import KnownURL
-from canonry.storage.records import NOFOLLOW, UNREAD
+from canonry.storage.records import NOFOLLOW
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.steering import steered_patterns
 from canonry.storage.timestamps import iso
 
 _NEVER_SEEN = "no page, redirect or sitemap that was read has named it"
 _ENDLESS = "its redirects lead in a circle, and to no page"
-
-
-MEMBERS = 25  # URLs of one resource that are looked for
+_MEMBERS = 25  # URLs of one resource that are looked for
 
 
 def ask(
@@ -44,7 +41,6 @@ def ask(
     text: str | bytes,
     now: float,
     policy: str | None = None,
-    members: int = MEMBERS,
 ) -> URLAnswer:
     """Return all that a store knows of a URL; for an invalid text, why it is invalid.
 
@@ -55,7 +51,6 @@ def ask(
         text: the URL, however it is written.
         now: seconds since 1970.
         policy: the store's policy, as a preset's name or a TOML file; None: as its crawl named it.
-        members: how many URLs of the same resource are looked for.
 
     Raises:
         PolicyError, StoreError: if the store's keys cannot be made.
@@ -103,7 +98,7 @@ def ask(
     return replace(
         _known(question, stored_url, answer),
         row=stored_url.url_id,
-        resource=known_facts.resource(connection, stored_url.url_id, members),
+        resource=known_facts.resource(connection, stored_url.url_id, _MEMBERS),
     )
 
 
@@ -139,7 +134,6 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         if stored_url.reason == HoldReason.LEARNED.label
         else []
     )
-    page = known_url.page_of(connection, stored_url.url_id)
     reason = stored_url.reason
     [[_first, *chain]] = chains(connection, [stored_url.url_id])
     return replace(
@@ -155,17 +149,7 @@ def _known(question: Question, stored_url: KnownURL, answer: URLAnswer) -> URLAn
         settled_at=None if is_queued else iso(stored_url.due),
         not_before=iso(waits) if is_queued and waits > question.now else None,
         waiting=stored_url.host_queued,
-        page=None
-        if page is None
-        else PageFacts(
-            status=page.status,
-            fetched_at=iso(page.fetched_at),
-            content_type=page.content_type,
-            size=None if page.links == UNREAD else page.size,
-            title=page.title,
-            canonical=None if page.canonical is None else redact(page.canonical),
-            links=None if page.links == UNREAD else page.links,
-        ),
+        page=known_url.page_of(connection, stored_url.url_id),
         revisits=known_facts.revisits(connection, stored_url.url_id),
         redirects=[
             RedirectFacts(

@@ -1,5 +1,7 @@
 """Hosts for people: the queue, the delay, the last error, and the state of robots.txt."""
 
+from typing import Annotated
+
 import msgspec
 from sqlalchemy import Connection
 
@@ -7,27 +9,42 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.waiting import reason_of
+from canonry.storage.shown import Shown
 from canonry.storage.steering import host_list
 from canonry.storage.steering.host_list import HostRow, RobotsState
-from canonry.storage.timestamps import Moment, iso
+from canonry.storage.timestamps import Moment, iso, moment
 
 ORDERS = host_list.ORDERS
+_BY_DELAY = "the settings (--delay)"
 _NOTABLE = 10.0  # seconds beyond the delay; shorter waits are not shown
+
+
+def _pace(host: "HostAnswer") -> str:
+    source = "" if host.delay_from == _BY_DELAY else f", by {host.delay_from}"
+    return "blocked" if host.blocked else f"every {host.delay:g} s{source}"
+
+
+def _wait(host: "HostAnswer") -> str:
+    return f"{moment(host.waits_until)}, {host.waits_for}" if host.waits_until else ""
+
+
+def _error(host: "HostAnswer") -> str:
+    return f"{host.last_error}, {moment(host.last_error_at)}" if host.last_error else ""
 
 
 class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A host; durations are seconds."""
 
-    host: str
-    queued: int
-    pages: int  # of the latest 2,000 pages of the store
-    delay: float  # between two requests
+    host: Annotated[str, Shown("host")]
+    queued: Annotated[int, Shown("queued")]
+    pages: Annotated[int, Shown("latest pages")]  # of the latest 2,000 pages of the store
+    delay: Annotated[float, Shown("requests", _pace)]  # between two requests
     delay_from: str  # where that comes from
-    waits_until: Moment | None  # longer than its delay
+    waits_until: Annotated[Moment | None, Shown("waits until", _wait)]  # longer than its delay
     waits_for: str | None  # why
     leased_to: str | None  # the worker that asks it now
     blocked: bool
-    last_error: str | None
+    last_error: Annotated[str | None, Shown("last error", _error)]
     last_error_at: Moment | None
     robots: list[str]  # of each of its origins, in words
 
@@ -35,7 +52,7 @@ class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class HostListing(msgspec.Struct, frozen=True, kw_only=True):
     """The first hosts in an order."""
 
-    hosts: list[HostAnswer]
+    hosts: Annotated[list[HostAnswer], Shown("Hosts")]
     total: int  # in the store
     has_more: bool
 
@@ -87,7 +104,7 @@ def _answer(
 ) -> HostAnswer:
     """Return a host in words."""
     host_settings = tables.of(row.name)
-    delay, source = settings.crawl.delay, "the settings (--delay)"
+    delay, source = settings.crawl.delay, _BY_DELAY
     if host_settings.delay is not None:
         delay, source = host_settings.delay, "the settings ([hosts])"
     longest = settings.crawl.max_crawl_delay

@@ -1,22 +1,18 @@
-"""Merges for people: how many each rule made, the latest examples, and why each is one URL."""
+"""Merges for people: how many each rule made, why, and an example."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Annotated, Any
 
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.canon import Canonicalizer, InvalidURL, redact
-from canonry.canon.learned import describe, site_in
+from canonry.canon import redact
 from canonry.canon.pipeline import RULES
-from canonry.crawler.inquiry.ask import steps_of
-from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.inquiry.url_answer import StepFacts
-from canonry.crawler.learn.rules.in_force import RulesInForce
-from canonry.storage.reading import known_merges
-from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge, MergedLink
-from canonry.storage.timestamps import iso
+from canonry.crawler.plurals import merged_by_rule
+from canonry.storage.reading import known_merges, report
+from canonry.storage.reading.known_merges import LOOKED_AT, LatestMerge
+from canonry.storage.shown import Shown
 
 # What merges URLs besides the rules of the policy, each with a sentence and its source.
 KINDS = MappingProxyType(
@@ -42,52 +38,33 @@ KINDS = MappingProxyType(
 _UNNAMED = "A rule that this version does not have."
 
 
+def _merged(line: "MergeLine") -> str:
+    """Return how much a rule merged, and of how many that were seen."""
+    if line.seen is None or line.looked_at is None:
+        return f"{line.count:,} {line.of}"
+    latest = f"the latest {line.looked_at:,} of " if line.looked_at < line.seen else ""
+    kind = "redirect for good" if line.rule == "redirect" else "name another page"
+    none = "" if line.count else ": for none is it known that the other one answered 200 and agrees"
+    return f"{line.count:,} {line.of} of {latest}{line.seen:,} that {kind}{none}"
+
+
+def _because(line: "MergeLine") -> str:
+    return f"{line.why} {line.cites or ''}".rstrip()
+
+
 class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     """A rule, and how much it merged."""
 
-    rule: str  # its name; or redirect, canonical, learned, content
-    count: int  # of what was merged: all, or among the latest `looked_at`
+    rule: Annotated[str, Shown("rule")]  # its name; or redirect, canonical, learned, content
+    count: Annotated[int, Shown("merged", _merged)]  # all, or among the latest `looked_at`
     of: str  # what is counted: links, URLs or pages
     seen: int | None  # permanent redirects, or canonical links, merging or not; None: other rules
     looked_at: int | None  # the latest of these, which were checked; None: other rules
-    why: str  # one sentence
+    why: Annotated[str, Shown("because", _because)]  # one sentence
     cites: str | None  # the section that it follows
     lossless: bool | None  # None: it is no rule of the policy
-    link: str | None  # the latest example ...
-    same_as: str | None  # ... and what it is the same as
-
-
-class LearnedName(msgspec.Struct, frozen=True, kw_only=True):
-    """A learned rule that made a URL another."""
-
-    id: str
-    says: str
-
-
-class MergeFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One merge, with its explanation."""
-
-    link: str
-    same_as: str  # as that was first written
-    represented_by: str | None  # the end of the chain, if another
-    row: int | None  # of the URL that it is the same as, or that was merged; in the store
-    found_on: str | None  # the page of the link
-    seen_at: str | None
-    times: int | None  # how often an answer said so
-    status: int | None  # HTTP status of a redirect
-    rules: list[str]  # all rules that the two needed
-    learned: list[LearnedName]
-    identity: str | None  # that both have under the policy
-    steps: list[StepFacts]  # of the link, from the text to the identity
-    other_steps: list[StepFacts]  # of what it is the same as
-
-
-class MergedBy(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule with its latest merges."""
-
-    rule: MergeLine
-    example: list[str]  # before and after, from the table of rules; empty for others
-    merges: list[MergeFacts]
+    link: Annotated[str | None, Shown("such as")]  # an example ...
+    same_as: Annotated[str | None, Shown("is the same as")]  # ... and what it is the same as
 
 
 class Merges(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,70 +73,34 @@ class Merges(msgspec.Struct, frozen=True, kw_only=True):
     links: int  # that rules of the policy merged; a link that needed several counts once
     temporary_redirects: int  # which merge nothing
     rules: list[MergeLine]
-    chosen: MergedBy | None  # the rule that was asked for
 
 
-def merges(connection: Connection, rule: str = "", most: int = 10) -> Merges:
-    """Return what was merged in a store, by rule; and the latest merges of one rule.
-
-    Args:
-        connection: to a store.
-        rule: that one: a rule of the policy, or redirect, canonical, learned, content; "": none.
-        most: how many of its merges.
-
-    Raises:
-        LookupError: if no such rule merged anything.
-    """
-    sets = known_merges.by_rules(connection)
-    lines = [*_of_policy(connection, sets), *_of_kinds(connection)]
-    lines.sort(key=lambda line: -line.count)
-    chosen = None
-    if rule:
-        line = next((line for line in lines if line.rule == rule), None)
-        if line is None:
-            raise LookupError(rule)
-        named = RULES.get(rule)
-        chosen = MergedBy(
-            rule=line,
-            example=[] if named is None or rule in KINDS else [named.before, named.after],
-            merges=_merges_by(connection, rule, list(sets), most),
-        )
+def merges(connection: Connection) -> Merges:
+    """Return what was merged in a store, by rule."""
+    sets = report.merged(connection)
+    lines = [*map(_of_policy, merged_by_rule(sets)), *_of_kinds(connection)]
     return Merges(
-        links=sum(sets.values()),
+        links=sum(row["links"] for row in sets),
         temporary_redirects=known_merges.kind_counts(connection).temporary,
-        rules=lines,
-        chosen=chosen,
+        rules=sorted(lines, key=lambda line: -line.count),
     )
 
 
-def _of_policy(connection: Connection, sets: dict[str, int]) -> list[MergeLine]:
-    """Return the rules of the policy that merged links."""
-    links: Counter[str] = Counter()
-    example_by_rule: dict[str, MergedLink] = {}
-    examples = known_merges.example_of_each(connection)
-    for rules in sorted(sets, key=lambda rules: rules.count("+")):  # the smallest first
-        for name in rules.split(" + "):
-            links[name] += sets[rules]
-            if rules in examples:
-                example_by_rule.setdefault(name, examples[rules])
-    lines = []
-    for name, count in links.items():
-        named, example = RULES.get(name), example_by_rule.get(name)
-        lines.append(
-            MergeLine(
-                rule=name,
-                count=count,
-                of="links",
-                seen=None,
-                looked_at=None,
-                why=_UNNAMED if named is None else named.why,
-                cites=None if named is None else named.cites,
-                lossless=None if named is None else named.lossless,
-                link=None if example is None else redact(example.raw_url),
-                same_as=None if example is None else redact(example.same_as),
-            )
-        )
-    return lines
+def _of_policy(row: Mapping[str, Any]) -> MergeLine:
+    """Return a rule of the policy that merged links."""
+    named = RULES.get(row["rules"])
+    return MergeLine(
+        rule=row["rules"],
+        count=row["links"],
+        of="links",
+        seen=None,
+        looked_at=None,
+        why=_UNNAMED if named is None else named.why,
+        cites=None if named is None else named.cites,
+        lossless=None if named is None else named.lossless,
+        link=row["link"],
+        same_as=row["same_as"],
+    )
 
 
 def _of_kinds(connection: Connection) -> list[MergeLine]:
@@ -201,91 +142,3 @@ def _latest(connection: Connection, kind: str, most: int) -> list[LatestMerge]:
     if kind == "content":
         return known_merges.equal_pages(connection, most)
     return known_merges.latest(connection, "rule" if kind == "learned" else kind, most)
-
-
-def _merges_by(
-    connection: Connection, rule: str, sets: Sequence[str], most: int
-) -> list[MergeFacts]:
-    """Return the latest merges of a rule, with their explanations."""
-    canonicalizer = Canonicalizer(policy_of(connection, last_crawl(connection)))
-    if rule in KINDS:
-        return [
-            _of_url(connection, canonicalizer, merge) for merge in _latest(connection, rule, most)
-        ]
-    having = [one for one in sets if rule in one.split(" + ")]
-    return [
-        MergeFacts(
-            link=redact(merge.raw_url),
-            same_as=redact(merge.same_as),
-            represented_by=None,
-            row=merge.url_id,
-            found_on=None if merge.found_on is None else redact(merge.found_on),
-            seen_at=iso(merge.seen_at),
-            times=None,
-            status=None,
-            rules=merge.rules.split(" + "),
-            learned=[],
-            identity=_identity(canonicalizer, merge.raw_url),
-            steps=_steps(canonicalizer, merge.raw_url),
-            other_steps=_steps(canonicalizer, merge.same_as),
-        )
-        for merge in known_merges.examples(connection, having, most)
-    ]
-
-
-def _of_url(connection: Connection, canonicalizer: Canonicalizer, merge: LatestMerge) -> MergeFacts:
-    """Return a merge by a redirect, a canonical link, content or a learned rule."""
-    learned: list[LearnedName] = []
-    if merge.kind == "rule":
-        learned = rules_between(connection, canonicalizer, merge.url, merge.same_as)
-    is_end = merge.same_as == merge.represented_by
-    return MergeFacts(
-        link=redact(merge.url),
-        same_as=redact(merge.same_as),
-        represented_by=None if is_end else redact(merge.represented_by),
-        row=merge.url_id,
-        found_on=None,
-        seen_at=iso(merge.seen_at),
-        times=merge.times,
-        status=merge.status if merge.kind == "redirect" else None,
-        rules=["learned" if merge.kind == "rule" else merge.kind],
-        learned=learned,
-        identity=None,
-        steps=_steps(canonicalizer, merge.url),
-        other_steps=_steps(canonicalizer, merge.same_as),
-    )
-
-
-def rules_between(
-    connection: Connection, canonicalizer: Canonicalizer, url: str, represented_by: str
-) -> list[LearnedName]:
-    """Return the rules in force that make a URL and the one that represents it the same.
-
-    If none changes the URL itself, these are the rules that change the other one.
-    """
-    for one in (url, represented_by):
-        site = site_in(canonicalizer.identity(one))
-        in_force = RulesInForce.around(connection, canonicalizer, site)
-        rewritten = in_force.rewrite_held(one)
-        if rewritten is not None and rewritten.rules:
-            rewrites_by_id = {rule.id: rule.rewrite for rule in in_force.known}
-            return [
-                LearnedName(id=name, says=describe(rewrites_by_id[name]))
-                for name in rewritten.rules
-            ]
-    return []
-
-
-def _steps(canonicalizer: Canonicalizer, text: str) -> list[StepFacts]:
-    """Return what the policy's rules do to a text; nothing for one that is no URL."""
-    try:
-        return steps_of(canonicalizer.explain(text).steps)
-    except InvalidURL:
-        return []
-
-
-def _identity(canonicalizer: Canonicalizer, text: str) -> str | None:
-    try:
-        return redact(canonicalizer.identity(text))
-    except InvalidURL:
-        return None

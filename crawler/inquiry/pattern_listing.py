@@ -1,5 +1,7 @@
 """Patterns of URLs for people: how many were queued, and how many may be."""
 
+from typing import Annotated
+
 import msgspec
 from sqlalchemy import Connection
 
@@ -10,6 +12,7 @@ from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
+from canonry.storage.shown import Shown
 from canonry.storage.steering import steered_patterns
 from canonry.storage.steering.steered_patterns import PatternRow, URLPattern
 
@@ -22,21 +25,25 @@ _STATES = {
 }
 
 
+def _limit(row: "PatternAnswer") -> str:
+    return "none" if row.limit is None else f"{row.limit:,}"
+
+
 class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A pattern, or a whole host, and its budget."""
 
-    pattern: str
-    queued: int  # URLs that were ever queued
-    limit: int | None  # of these; None: there is none
-    state: str
+    pattern: Annotated[str, Shown("pattern")]
+    queued: Annotated[int, Shown("ever queued")]  # URLs that were ever queued
+    limit: Annotated[int | None, Shown("limit", _limit)]  # of these; None: there is none
+    state: Annotated[str, Shown("state")]
     is_host: bool  # True: a budget of a whole host, which can be blocked instead
 
 
 class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
     """The patterns of the most URLs."""
 
-    patterns: list[PatternAnswer]
-    excluded: list[PatternAnswer]
+    patterns: Annotated[list[PatternAnswer], Shown("Patterns")]
+    excluded: Annotated[list[PatternAnswer], Shown("Excluded")]
     has_more: bool
     left_out: int  # patterns, since they have too few URLs
 

@@ -1,6 +1,7 @@
 """Held and failed URLs for people: how many for each reason, and what would release them."""
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Annotated
 
 import msgspec
 from sqlalchemy import Connection
@@ -10,40 +11,49 @@ from canonry.crawler.inquiry import remedies
 from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl, settings_of
 from canonry.crawler.inquiry.remedies import Case
 from canonry.crawler.settings import SettingsError
+from canonry.storage.shown import Shown
 from canonry.storage.steering import releases, steered_patterns
 from canonry.storage.steering.releases import Refusal, RefusedURL
-from canonry.storage.timestamps import Moment, iso
+from canonry.storage.timestamps import Moment, iso, moment
 
 _EXAMPLES = 3
 _WITH_EXAMPLES = 30  # reasons; for rarer ones the number is enough
 
 
+def _example(row: "RefusalAnswer") -> str:
+    return next(iter(row.examples), "")
+
+
 class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A reason for which URLs are refused."""
 
-    state: str  # held or failed
-    reason: str  # as the store has it
+    state: Annotated[str, Shown("state")]  # held or failed
+    reason: Annotated[str, Shown("reason")]  # as the store has it
     sentence: str | None  # the reason in words
-    urls: int
-    remedy: str | None  # the setting or command that lifts it, for the first example
+    urls: Annotated[int, Shown("URLs")]
+    remedy: Annotated[str | None, Shown("what releases them")]  # for the first example
     can_be_released: bool
-    examples: list[str]
+    examples: Annotated[list[str], Shown("example", _example)]
 
 
 class RefusalListing(msgspec.Struct, frozen=True, kw_only=True):
     """The reasons for which URLs of a store are held, or have failed."""
 
-    reasons: list[RefusalAnswer]
+    reasons: Annotated[list[RefusalAnswer], Shown("Refused URLs")]
+
+
+def _at(row: "RefusedURLAnswer") -> str:
+    return moment(row.at)
 
 
 class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A refused URL."""
 
-    url: str
+    url: Annotated[str, Shown("URL")]
     host: str
-    depth: int
-    attempts: int
-    at: Moment | None  # when it failed, or was found
+    depth: Annotated[int, Shown("depth")]
+    attempts: Annotated[int, Shown("tries")]
+    at: Annotated[Moment | None, Shown("at", _at)]  # when it failed, or was found
 
 
 class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 from itertools import islice
+from typing import Annotated
 
 import msgspec
 from msgspec import structs
@@ -22,6 +23,7 @@ from canonry.storage.learned.host_urls import held_first, held_near
 from canonry.storage.learned.rule_rows import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
 from canonry.storage.rows.redirect_chains import chains
+from canonry.storage.shown import Shown
 from canonry.storage.steering import host_list
 from canonry.storage.timestamps import Moment, iso
 
@@ -32,7 +34,6 @@ ALL = 1 << 60
 _AT_ONCE = 5_000  # held URLs that rules are applied to in one call
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
 _HELD = 5  # held URLs that are shown
-_DIGITS = 19  # of the largest number that a database has, about
 _COUNTS = ("same", "own_word", "names", "mined", "different", "refuted", "unknown")
 _SOURCES = ("content", "own-word", "mined")  # as the ledger numbers them
 
@@ -56,11 +57,23 @@ class RuleCounts(msgspec.Struct, frozen=True, kw_only=True):
     against: list[tuple[str, str]]  # a URL, and one that is another page
 
 
+def _agree(rule: "RuleAnswer") -> str:
+    return f"{rule.evidence.agree:,}"
+
+
+def _disagree(rule: "RuleAnswer") -> str:
+    return f"{rule.evidence.disagree:,}"
+
+
+def _suppressed(rule: "RuleAnswer") -> str:
+    return f"{'about ' * rule.or_more}{rule.suppressed:,}"
+
+
 class RuleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A learned rule."""
 
-    id: str
-    says: str  # for people
+    id: Annotated[str, Shown("id")]
+    says: Annotated[str, Shown("says")]  # for people
     host: str  # with its port, if its URLs have one
     family: str
     below: str  # the part of the host that it covers
@@ -69,10 +82,10 @@ class RuleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     beside: tuple[str, ...]  # names of the other parameters in the query
     subdomains: bool
     but: tuple[str, ...]  # hosts below the host that it does not cover
-    state: RuleState
-    evidence: RuleCounts
-    tests: int  # URLs that were fetched although it could hold them
-    suppressed: int  # URLs that are held now because of it, and so not fetched
+    state: Annotated[RuleState, Shown("state")]
+    evidence: Annotated[RuleCounts, Shown("for", _agree), Shown("against", _disagree)]
+    tests: Annotated[int, Shown("tests")]  # URLs that were fetched although it could hold them
+    suppressed: Annotated[int, Shown("held", _suppressed)]  # URLs that it holds now: not fetched
     or_more: bool  # its hosts have more URLs than are looked at: `suppressed` is about right
     entered_at: Moment | None  # when it entered its state
 
@@ -155,50 +168,27 @@ class RuleListing(msgspec.Struct, frozen=True, kw_only=True):
     state: str  # the one that is listed; "" for a host's rules
     host: str  # "": all
     rules: list[RuleAnswer]
-    more: str | None  # "after" of the next part of the list; null: this is the end
+    has_more: bool
     chosen: RuleReport | None  # the rule that was asked for
 
 
-def in_state(connection: Connection, state: str, most: int, after: str = "") -> RuleListing:
-    """Return the rules of a state; those that suppress the most fetches come first.
-
-    Args:
-        connection: to a store.
-        state: of the rules.
-        most: how many.
-        after: `RuleListing.more` of the part before; "" for the first part.
-
-    Raises:
-        LookupError: if ``after`` cannot be a `RuleListing.more`.
-    """
-    suppressed, _, last = after.partition("-")
-    if after and not (
-        suppressed.isdecimal() and suppressed.isascii() and len(suppressed) < _DIGITS
-    ):
-        raise LookupError(after)
-    rules = rule_rows.most_useful(
-        connection, state, most + 1, (int(suppressed), last) if after else None
-    )
-    listed = rules[:most]
-    more = f"{listed[-1].suppressed}-{listed[-1].id}" if len(rules) > most else None
-    return _listing(connection, listed, state=state, more=more)
+def in_state(connection: Connection, state: str, most: int) -> RuleListing:
+    """Return the first rules of a state; those that suppress the most fetches come first."""
+    rules = rule_rows.most_useful(connection, state, most + 1)
+    return _listing(connection, rules, most, state=state)
 
 
 def of_host(connection: Connection, host: str, most: int) -> RuleListing:
     """Return the rules of a host by state; in each, those that suppress the most come first."""
     rules = rule_rows.of_hosts(connection, [host], RULE_STATES)
     rules.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.suppressed, rule.id))
-    return _listing(connection, rules[:most], host=host)
+    return _listing(connection, rules, most, host=host)
 
 
 def _listing(
-    connection: Connection,
-    rules: list[TrackedRule],
-    *,
-    state: str = "",
-    host: str = "",
-    more: str | None = None,
+    connection: Connection, found: list[TrackedRule], most: int, *, state: str = "", host: str = ""
 ) -> RuleListing:
+    rules = found[:most]
     cut = count_suppressed(connection, rules, _LOOKED_AT)
     for rule in rules:  # a rule by itself has its pairs
         rule.samples, rule.against = [], []
@@ -207,7 +197,7 @@ def _listing(
         state=state,
         host=host,
         rules=[answer_of(rule, or_more=rule.id in cut) for rule in rules],
-        more=more,
+        has_more=len(found) > most,
         chosen=None,
     )
 
@@ -352,13 +342,19 @@ def _instead(side: PageSide, other: PageSide) -> str:
     return f"is another page than {other.url}"
 
 
-def answer_of(rule: TrackedRule, *, or_more: bool = False) -> RuleAnswer:
-    """Return a rule as people and programs are told of it."""
+def answer_of(rule: TrackedRule, *, or_more: bool = False, folded: int = 0) -> RuleAnswer:
+    """Return a rule as people and programs are told of it.
+
+    Args:
+        rule: of a store.
+        or_more: as `RuleAnswer` has it.
+        folded: how many rules for folders of its host say the same, and are not listed.
+    """
     says = rule.rewrite
     return RuleAnswer(
         **structs.asdict(says),
         id=rule.id,
-        says=describe(says),
+        says=describe(says) + f", and {folded:,} more for its folders" * bool(folded),
         state=rule.state,
         evidence=RuleCounts(
             agree=rule.agree,
@@ -411,7 +407,7 @@ def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -
         state="never-seen" if stored_url is None else stored_url.state.name.lower(),
         status=None if page is None else page.status,
         title=None if page is None else page.title,
-        canonical=None if page is None or page.canonical is None else redact(page.canonical),
+        canonical=None if page is None else page.canonical,
         redirects_to=None if target is None else redact(target.url),
         redirect_status=None if target is None else target.status,
         at=None if stored_url is None or stored_url.state.name == "QUEUED" else iso(stored_url.due),

@@ -1,8 +1,12 @@
 """The answer about one URL, as plain data: what a store knows of it. Times are texts in UTC."""
 
+from typing import Annotated
+
 import msgspec
 
-from canonry.storage.timestamps import Moment
+from canonry.storage.reading.export_rows import PageFacts
+from canonry.storage.shown import Shown
+from canonry.storage.timestamps import Moment, moment
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,18 +18,6 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     depth: int  # links from a seed
     hops: int  # redirects in a row that led to it
     named_by: list[str]  # URLs that redirect to it, or name it as canonical
-
-
-class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of a URL."""
-
-    status: int
-    fetched_at: Moment | None
-    content_type: str | None
-    size: int | None  # bytes of the decoded body; None: it was not read
-    title: str | None
-    canonical: str | None
-    links: int | None
 
 
 class RevisitFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,15 +94,23 @@ class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
     lossless: bool  # False: it is a heuristic
 
 
+def _reason(member: "MemberFacts") -> str:
+    return f"{member.reason} {member.status or ''}".rstrip()
+
+
+def _last_seen(member: "MemberFacts") -> str:
+    return moment(member.last_seen)
+
+
 class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A URL that is the same resource as another."""
 
-    url: str
+    url: Annotated[str, Shown("other URL")]
     row: int  # in the store
-    reason: str  # redirect, canonical, rule or content
-    via: str  # the URL that it leads to, one step
+    reason: Annotated[str, Shown("because of", _reason)]  # redirect, canonical, rule or content
+    via: Annotated[str, Shown("leads to")]  # the URL that it leads to, one step
     status: int | None  # HTTP status of a redirect
-    last_seen: Moment | None
+    last_seen: Annotated[Moment | None, Shown("last seen", _last_seen)]
 
 
 class ResourceFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from typing import IO, NamedTuple
 
 from multidict import CIMultiDict
 
+from canonry import __title__
 from canonry.crawler.compression import gz
 from canonry.crawler.fetch.response import Response
 from canonry.crawler.files.output import sync_folder
@@ -50,7 +51,7 @@ def finish_abandoned(folder: str, notify: Callable[[str], None]) -> None:
         notify: receives sentences for people.
     """
     files = responses = removed = 0
-    for path in sorted(Path(folder).glob(f"canonry-*.warc.gz{UNFINISHED}")):
+    for path in sorted(Path(folder).glob(f"{__title__}-*.warc.gz{UNFINISHED}")):
         try:
             with abandoned(path) as file:
                 # A complete file of this name is a later copy of this one.

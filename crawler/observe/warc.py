@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from canonry import __title__
 from canonry.canon import redact
 from canonry.crawler.compression import GzipMembers
 from canonry.crawler.fetch.response import Get, Response
@@ -166,7 +167,7 @@ class WarcArchive:
             return
         while self._file is None:
             self._number += 1
-            name = f"canonry-{self._began}-{self._number:05}.warc.gz"
+            name = f"{__title__}-{self._began}-{self._number:05}.warc.gz"
             self._path = self._folder / f"{name}{UNFINISHED}"
             if not self._path.exists() and not (self._folder / name).exists():
                 with suppress(BlockingIOError):  # another machine began one of this name

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from canonry import __title__
 from canonry.crawler.settings.header_lines import cookies_of, headers_of, user_and_password
 from canonry.crawler.settings.proxies import check_setting
 from canonry.crawler.settings.url_patterns import NAMES, MediaTypes, URLPatterns
@@ -70,7 +71,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             group=WHOM,
             metavar="TEXT",
         ),
-    ] = "canonry/0.1"
+    ] = f"{__title__}/0.1"
     contact: Annotated[
         str,
         Meta(pattern=r"^[ -~]*$", description="a web page or a mail address, in ASCII characters"),

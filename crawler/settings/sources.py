@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from canonry import __title__
 from canonry.canon.policies import did_you_mean, fault_in, line_of, unknown
 from canonry.crawler.settings.declared import (
     HINTS,
@@ -22,7 +23,7 @@ from canonry.crawler.settings.declared import (
 from canonry.crawler.settings.host_tables import host_name
 from canonry.crawler.settings.sections import Settings, SettingsError
 
-_PREFIX = "CANONRY"
+_PREFIX = __title__.upper()
 _DEFAULT = "default"  # the source of what no other sets
 _PAIR = re.compile(r"([a-z]+)\.([a-z_]+)=(.*)", re.DOTALL)  # a setting; no file begins so
 Config: TypeAlias = str | Sequence[str] | None

@@ -1,6 +1,7 @@
 """Answers to viewers: a panel's value, JSON and HTML, made once and shared by all viewers."""
 
 import asyncio
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -17,9 +18,10 @@ from canonry.crawler.markup import escaped
 from canonry.crawler.observe.progress import clock
 from canonry.crawler.web.charts import growth_chart
 from canonry.crawler.web.panel import Asked, BadQuestionError, LiveCrawl, Panel
-from canonry.crawler.web.shown_text import command, finalized, href, link, own
+from canonry.crawler.web.shown_text import command, finalized, href, is_web, link, own
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.storage import StoreError
+from canonry.storage.shown import columns_in
 from canonry.storage.timestamps import iso
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -123,10 +125,13 @@ def _environment() -> jinja2.Environment:
         "href": href,
         "growth_chart": growth_chart,
         "url_lines": lines,
+        "columns_in": columns_in,
     }
     made.tests |= {
         "linked_url": lambda part: isinstance(part, LinkedURL),
         "rule_id": lambda part: isinstance(part, RuleId),
+        "url": is_web,
+        "figure": re.compile(r"(about )?[\d,.]+%?").fullmatch,
     }
     for name in made.list_templates():
         made.get_template(name)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from canonry import __version__
+from canonry import __title__, __version__
 from canonry.crawler.web.answers import Answers, as_json
 from canonry.crawler.web.panel import BadQuestionError, LiveCrawl, Panel
 from canonry.crawler.web.safety import HEADERS, Safety
@@ -134,7 +134,7 @@ class _Site:
         A page that is opened with ``?token=`` gets a cookie, and is opened without it again.
         """
         try:
-            cookie = f"canonry-{request.url.port}"
+            cookie = f"{__title__}-{request.url.port}"
         except ValueError:
             raise web.HTTPBadRequest(text="the Host header is not valid") from None
         if len(request.path) > _LONGEST_PATH:

@@ -6,13 +6,14 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from canonry import __title__
 from canonry.canon import redact
 from canonry.crawler.markup import breakable, visible
 
 _MOST_OF_A_URL = 160
 _LONGEST_LINK = 8_000  # characters; servers refuse longer ones
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")  # as JSON has it
-_IS_WEB = re.compile(r"https?://[!-~]+", re.IGNORECASE)
+is_web = re.compile(r"https?://[!-~]+", re.IGNORECASE).fullmatch
 
 
 def finalized(value: object) -> object:
@@ -35,7 +36,7 @@ def link(url: str, most: int = _MOST_OF_A_URL) -> Markup:
     A URL with a password is not a link either, since the page must not contain the password.
     """
     shown = _isolated(visible(url, most))
-    is_link = len(url) <= _LONGEST_LINK and _IS_WEB.fullmatch(url) and redact(url) == url
+    is_link = len(url) <= _LONGEST_LINK and is_web(url) and redact(url) == url
     if not is_link:
         return shown
     return Markup(
@@ -57,7 +58,7 @@ def command(store: str, *words: str) -> Markup:
     *known, last = words
     # What a site has named may begin as an option does.
     guarded = ("--", last) if last.startswith("-") else (last,)
-    line = shlex.join(("canonry", *known, "--store", redact(store), *guarded))
+    line = shlex.join((__title__, *known, "--store", redact(store), *guarded))
     return Markup('<code class="command">{}</code>').format(own(line))
 
 

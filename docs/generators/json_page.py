@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints, is_typeddict
 
 import msgspec
 
-from canonry.crawler.cli.printed.all_printed import PRINTED, ROWS
+from canonry.crawler.cli.all_printed import PRINTED, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

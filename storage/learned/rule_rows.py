@@ -12,10 +12,8 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     Select,
-    and_,
     bindparam,
     func,
-    or_,
     select,
     update,
 )
@@ -123,24 +121,9 @@ def with_ids(connection: Connection, ids: Collection[str]) -> list[TrackedRule]:
     return _among(connection, rules.c.id, ids)
 
 
-def most_useful(
-    connection: Connection, state: str, most: int, after: tuple[int, str] | None = None
-) -> list[TrackedRule]:
-    """Return the rules in a state, without samples; those that suppress most fetches come first.
-
-    Args:
-        connection: to a store.
-        state: of the rules.
-        most: how many.
-        after: the suppressed fetches and the id of the last rule of the page before.
-    """
+def most_useful(connection: Connection, state: str, most: int) -> list[TrackedRule]:
+    """Return the rules in a state, without samples; those that suppress most fetches come first."""
     query = select(rules).where(rules.c.state == state)
-    if after is not None:
-        suppressed, rule_id = after
-        same = and_(rules.c.suppressed == suppressed, rules.c.id < rule_id)
-        query = query.where(
-            rules.c.suppressed <= suppressed, or_(rules.c.suppressed < suppressed, same)
-        )
     query = query.order_by(rules.c.suppressed.desc(), rules.c.id.desc()).limit(most)
     return [_decode(row) for row in connection.execute(query).mappings()]
 

@@ -1,28 +1,21 @@
-"""The merges of a store, for display: counts by rule, and the latest examples of each.
+"""What answers and learned rules merged in a store: counts by kind, and the latest of each.
 
 Everything is read by keys and indexes: as fast in a store of any size.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, bindparam, select
 
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import chunks, rows_of
 from canonry.storage.sql.schema import aliases, pages, urls
-from canonry.storage.sql.tables.figure_tables import merge_examples, merges
 
 _PAGES = 400  # the latest pages, which are searched for repeated bodies
 _AT_ONCE = 20  # aliases whose classes are read at once
 LOOKED_AT = 200  # the latest aliases of a kind, which are searched for merges
-_EXAMPLES = select(
-    *(merge_examples.c[name] for name in ("id", "rules", "raw_url", "url_id", "source_id")),
-    merge_examples.c.seen_at,
-)
 _other = pages.alias("other")
 _FIRST_OF_BODY = (
     select(_other.c.url_id)
@@ -41,17 +34,6 @@ _RECENT = (
     .limit(_PAGES)
 )
 _PLACE = select(urls.c.url, urls.c.host_id).where(urls.c.id == bindparam("url_id"))
-
-
-class MergedLink(NamedTuple):
-    """A link that rules of the policy merged with a known URL."""
-
-    rules: str
-    raw_url: str
-    same_as: str  # that URL, as first written
-    url_id: int | None  # of the URL that it is the same as; None: not kept
-    found_on: str | None  # the page of the link
-    seen_at: float | None  # seconds since 1970
 
 
 class LatestMerge(NamedTuple):
@@ -80,12 +62,6 @@ class KindCounts(NamedTuple):
     content: int
 
 
-def by_rules(connection: Connection) -> dict[str, int]:
-    """Return how many links each set of rules merged."""
-    query = select(merges.c.rules, merges.c.count).order_by(merges.c.count.desc(), merges.c.rules)
-    return {str(rules): int(count) for rules, count in connection.execute(query)}
-
-
 def kind_counts(connection: Connection) -> KindCounts:
     """Return the counts of all that merges URLs, without the policy's rules."""
     found = dict.fromkeys(("redirect", "temporary", "canonical", "rule"), 0)
@@ -93,74 +69,6 @@ def kind_counts(connection: Connection) -> KindCounts:
         is_temporary = kind == "redirect" and status not in PERMANENT_REDIRECTS
         found["temporary" if is_temporary else kind] += count
     return KindCounts(**found, content=counts.total_of(connection, counts.REPEATED))
-
-
-def examples(connection: Connection, sets: Sequence[str], most: int) -> list[MergedLink]:
-    """Return links that some sets of rules merged, the latest first.
-
-    For a set without a kept example, its first link stands in.
-
-    Args:
-        connection: to a store.
-        sets: of rules, as `by_rules` names them.
-        most: how many.
-    """
-    found: list[MergedLink] = []
-    for part in chunks(sets):
-        query = _EXAMPLES.where(merge_examples.c.rules.in_(part))
-        found += _links(connection, query.order_by(merge_examples.c.id.desc()).limit(most))
-    found.sort(key=lambda link: -(link.seen_at or 0.0))
-    return [*found, *_first(connection, sets, found)][:most]
-
-
-def example_of_each(connection: Connection) -> dict[str, MergedLink]:
-    """Return by set of rules the latest link that it merged."""
-    last = select(func.max(merge_examples.c.id)).group_by(merge_examples.c.rules)
-    found = _links(connection, _EXAMPLES.where(merge_examples.c.id.in_(last)))
-    return {link.rules: link for link in [*found, *_first(connection, None, found)]}
-
-
-def _links(connection: Connection, query: Select[Any]) -> list[MergedLink]:
-    """Return the links that a query for examples finds."""
-    chosen = connection.execute(query).all()
-    first = _raw_urls(connection, {row.url_id for row in chosen})
-    pages_of = {row.source_id for row in chosen if row.source_id is not None}
-    on = _raw_urls(connection, pages_of)
-    return [
-        MergedLink(
-            row.rules,
-            row.raw_url,
-            first.get(row.url_id, ""),
-            row.url_id,
-            on.get(row.source_id),
-            row.seen_at,
-        )
-        for row in chosen
-    ]
-
-
-def _first(
-    connection: Connection, sets: Sequence[str] | None, known: Iterable[MergedLink]
-) -> list[MergedLink]:
-    """Return the first link of each set of rules of which no later one is known.
-
-    Args:
-        connection: to a store.
-        sets: of rules; None for all.
-        known: the later ones.
-    """
-    has_one = {link.rules for link in known}
-    rows = connection.execute(select(merges.c.rules, merges.c.raw_url, merges.c.same_as))
-    return [
-        MergedLink(rules, link, same_as, None, None, None)
-        for rules, link, same_as in rows
-        if rules not in has_one and (sets is None or rules in sets)
-    ]
-
-
-def _raw_urls(connection: Connection, url_ids: Collection[int]) -> dict[int, str]:
-    question = "SELECT id, coalesce(raw_url, url) FROM urls WHERE id"
-    return {} if not url_ids else dict(rows_of(connection, question, list(url_ids)))
 
 
 def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[LatestMerge]:

@@ -5,11 +5,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
+from canonry.canon import redact
 from canonry.storage.http_status import GONE
+from canonry.storage.reading.export_rows import PageFacts
 from canonry.storage.records import UNREAD
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 from canonry.storage.sql.tables.figure_tables import refusals
+from canonry.storage.timestamps import iso
 
 _FARTHEST = 30  # URLs on the way from a seed
 _NAMING = 5  # URLs that name one
@@ -32,18 +35,6 @@ class KnownURL(NamedTuple):
     host: str
     host_queued: int  # URLs of the host that are queued
     host_ready_at: float
-
-
-class KnownPage(NamedTuple):
-    """The page of a URL, as the table of pages has it."""
-
-    status: int
-    fetched_at: float
-    content_type: str | None
-    size: int
-    title: str | None
-    canonical: str | None
-    links: int
 
 
 _KNOWN = select(
@@ -77,11 +68,22 @@ def url_of(connection: Connection, url_id: int) -> str | None:
     return connection.scalar(select(urls.c.url).where(urls.c.id == url_id))
 
 
-def page_of(connection: Connection, url_id: int) -> KnownPage | None:
+def page_of(connection: Connection, url_id: int) -> PageFacts | None:
     """Return the page of a URL; None if it has none."""
-    query = select(*(pages.c[name] for name in KnownPage._fields)).where(pages.c.url_id == url_id)
-    found = connection.execute(query).first()
-    return None if found is None else KnownPage._make(found)
+    query = select(*(pages.c[name] for name in PageFacts.__struct_fields__))
+    found = connection.execute(query.where(pages.c.url_id == url_id)).first()
+    if found is None:
+        return None
+    is_read = found.links != UNREAD
+    return PageFacts(
+        status=found.status,
+        fetched_at=iso(found.fetched_at),
+        content_type=found.content_type,
+        size=found.size if is_read else None,
+        title=found.title,
+        canonical=None if found.canonical is None else redact(found.canonical),
+        links=found.links if is_read else None,
+    )
 
 
 def digest_of(connection: Connection, url_id: int) -> bytes | None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
 from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
 
@@ -22,9 +22,11 @@ from canonry.storage.reading.export_rows import (
 )
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.recrawls import recrawl_report, revisit_rows
+from canonry.storage.recrawls.recrawl_report import RecrawlRow
 from canonry.storage.rows import little_new
 from canonry.storage.rows.little_new import LittleNew
 from canonry.storage.rows.waiting import waiting_hosts
+from canonry.storage.shown import Shown
 from canonry.storage.sql import counts
 from canonry.storage.sql.database_faults import explaining, naming
 from canonry.storage.sql.engine import open_engine, without_password
@@ -33,7 +35,7 @@ from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
-from canonry.storage.timestamps import Moment, iso, utc
+from canonry.storage.timestamps import Moment, iso, moment, utc
 
 
 @contextmanager
@@ -70,13 +72,21 @@ class JobRow(TypedDict):
     settings: dict[str, Any]  # seeds, settings and options, without passwords
 
 
+def _until(row: "WaitingRow") -> str:
+    return moment(row["until"])
+
+
+def _delay(row: "WaitingRow") -> str:
+    return row["reason"] or "its delay"
+
+
 class WaitingRow(TypedDict):
     """A host that waits for longer than its delay."""
 
-    host: str
-    until: Moment | None
-    reason: str | None  # null: its delay
-    urls: int  # that are queued
+    host: Annotated[str, Shown("host")]
+    until: Annotated[Moment | None, Shown("until", _until)]
+    reason: Annotated[str | None, Shown("because of", _delay)]  # null: its delay
+    urls: Annotated[int, Shown("URLs")]  # that are queued
 
 
 class MergedRow(TypedDict):
@@ -102,20 +112,6 @@ class AliasesRow(TypedDict):
     kind: str  # redirect, canonical or rule
     status: int | None  # HTTP status; null for a rule
     aliases: int
-
-
-class RecrawlRow(TypedDict):
-    """What the last recrawl has found, in pages unless it says otherwise."""
-
-    began: str | None  # null: no run had ended before
-    new: int  # of URLs that were found in it
-    changed: int
-    unchanged: int
-    gone: int  # answered with an error
-    moved: int  # redirect now
-    unseen: int  # could not be fetched again, and are kept
-    rules_begun: int  # rules that act since then
-    rules_ended: int  # rules that it has revoked, or suspended
 
 
 class StoreStatus(TypedDict):
@@ -174,32 +170,29 @@ def status(connection: Connection) -> StoreStatus:
             {"kind": one.kind, "status": one.status or None, "aliases": one.aliases}
             for one in sorted(counts.alias_counts(connection), reverse=True)
         ],
-        "merged": [
-            {
-                "rules": row["rules"],
-                "links": row["count"],
-                "link": redact(row["raw_url"]),
-                "same_as": redact(row["same_as"]),
-            }
-            for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
-        ],
+        "merged": merged(connection),
         "refused": [
             {"reason": row["reason"], "links": row["count"], "link": redact(row["sample"])}
             for row in links
             if row["reason"] != NOT_A_PAGE
         ],
         "not_pages": sum(row["count"] for row in links if row["reason"] == NOT_A_PAGE),
-        "recrawl": _recrawl(connection),
+        "recrawl": recrawl_report.read(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
 
 
-def _recrawl(connection: Connection) -> RecrawlRow | None:
-    """Return what the last recrawl has found, with the time when it began as text."""
-    found = recrawl_report.read(connection)
-    if found is None:
-        return None
-    return cast("RecrawlRow", {**found._asdict(), "began": iso(found.began or None)})
+def merged(connection: Connection) -> list[MergedRow]:
+    """Return how many links each set of rules merged, with an example, the most first."""
+    return [
+        {
+            "rules": row["rules"],
+            "links": row["count"],
+            "link": redact(row["raw_url"]),
+            "same_as": redact(row["same_as"]),
+        }
+        for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
+    ]
 
 
 def _job(connection: Connection, row: RowMapping) -> JobRow:

@@ -3,8 +3,6 @@
 All workers of a run close it, one after the other; what they find adds up.
 """
 
-from typing import NamedTuple
-
 import msgspec
 from sqlalchemy import Connection, func, select
 
@@ -16,14 +14,15 @@ from canonry.storage.recrawls import absences
 from canonry.storage.recrawls.absences import LostPages, Outage
 from canonry.storage.sql import counts
 from canonry.storage.sql.schema import pages, rules, url_rows
+from canonry.storage.timestamps import iso
 
 _NAME = "recrawl"  # of the row in meta
 
 
-class RecrawlReport(NamedTuple):
+class RecrawlRow(msgspec.Struct, frozen=True, kw_only=True):
     """What the last recrawl has found, in pages unless it says otherwise."""
 
-    began: float  # seconds since 1970
+    began: str | None  # null: no run had ended before
     new: int  # of URLs that were found in it
     changed: int
     unchanged: int
@@ -44,7 +43,8 @@ def close(connection: Connection, since: float) -> list[Outage]:
     began = ledger.end_of_last_run(connection, since)
     earlier = read(connection)
     lost, outages = absences.settle(connection, began, since)
-    if earlier is not None and earlier.began == began:  # of another worker
+    began_at = iso(began or None)
+    if earlier is not None and earlier.began == began_at:  # of another worker
         before = (earlier.changed, earlier.gone, earlier.moved)
         lost = LostPages(*map(sum, zip(lost, before, strict=True)))
     good = (pages.c.status == OK, pages.c.fetched_at >= began)
@@ -58,8 +58,8 @@ def close(connection: Connection, since: float) -> list[Outage]:
     )
     entered = select(rules.c.state, func.count()).where(rules.c.entered_at >= began)
     states: dict[str, int] = dict(map(tuple, connection.execute(entered.group_by(rules.c.state))))
-    report = RecrawlReport(
-        began,
+    report = RecrawlRow(
+        began=began_at,
         new=new,
         changed=lost.changed,
         unchanged=max(0, every - new - lost.changed),
@@ -73,7 +73,7 @@ def close(connection: Connection, since: float) -> list[Outage]:
     return outages
 
 
-def read(connection: Connection) -> RecrawlReport | None:
+def read(connection: Connection) -> RecrawlRow | None:
     """Return the report of the last recrawl; None if none has ended."""
     value = fact(connection, _NAME)
-    return None if value is None else RecrawlReport(*msgspec.json.decode(value))
+    return None if value is None else msgspec.json.decode(value, type=RecrawlRow)

@@ -1,23 +1,34 @@
 """Hosts whose pages bring little new text, as crawls have found them."""
 
+from typing import Annotated
+
 import msgspec
 from msgspec.structs import asdict
 from sqlalchemy import Connection, delete, func, select
 
+from canonry.storage.shown import Shown
 from canonry.storage.sql import bulk
 from canonry.storage.sql.tables.figure_tables import little_new
 
 _MOST = 1_000  # hosts; of further ones nothing is kept
 
 
+def _share(row: "LittleNew") -> str:
+    return f"{row.share:.0%}"
+
+
+def _share_of(row: "LittleNew") -> str:
+    return f"{row.pattern_share:.0%}"
+
+
 class LittleNew(msgspec.Struct, frozen=True):
     """A host whose pages bring little new text; shares are from 0 to 1."""
 
-    host: str
-    share: float  # of the text of its latest pages that was new
-    pattern: str  # of most of its latest pages that bring little; "": none stands out
-    pages: int  # of the latest 200 that were looked at, with this pattern
-    pattern_share: float  # of their text that was new
+    host: Annotated[str, Shown("host")]
+    share: Annotated[float, Shown("new text", _share)]  # of the text of its latest pages
+    pattern: Annotated[str, Shown("mostly of")]  # of most pages that bring little; "": none
+    pages: Annotated[int, Shown("pages")]  # of the latest 200 that were looked at
+    pattern_share: Annotated[float, Shown("new text", _share_of)]  # of their text that was new
 
 
 def put(connection: Connection, found: LittleNew, now: float) -> None:

@@ -1,17 +1,16 @@
-"""Patterns of URLs: how many were queued, which people exclude, which bring pages twice.
+"""Patterns of URLs: how many were queued, and which people exclude.
 
 All URLs with an excluded pattern are held, both queued and new ones. The state of the pattern's
 budget decides about new URLs at once. Holding the queued URLs takes several steps; the state says
 when all are held, so that interrupted steps are finished later.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select, text, update
 
-from canonry.storage.http_status import OK
-from canonry.storage.records import PATTERN_EXCLUDED, UNREAD
+from canonry.storage.records import PATTERN_EXCLUDED
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
 from canonry.storage.sql import transitions
 from canonry.storage.sql.bulk import put, rows_of
@@ -26,17 +25,6 @@ _IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
 _IS_SMALL = text(f"count < {LARGE}")
 _IS_EXCLUDED = text("excluded > 0")
 _COLUMNS = (budgets.c.pattern, budgets.c.count, budgets.c.excluded)
-_NEWEST = """
-SELECT urls.url, EXISTS (
-    SELECT 1 FROM pages earlier WHERE earlier.digest = newest.digest
-    AND (earlier.fetched_at < newest.fetched_at
-        OR (earlier.fetched_at = newest.fetched_at AND earlier.url_id < newest.url_id))
-)
-FROM (SELECT url_id, status, links, size, digest, fetched_at FROM pages
-    ORDER BY fetched_at DESC, url_id DESC LIMIT {most:d}) newest
-JOIN urls ON urls.id = newest.url_id
-WHERE newest.status = {ok:d} AND newest.size > 0 AND newest.links <> {unread:d}
-"""
 
 
 class URLPattern(NamedTuple):
@@ -72,13 +60,6 @@ class Preview(NamedTuple):
     def is_exact(self) -> bool:
         """True if all queued URLs of the host were looked at."""
         return self.looked_at >= self.queued
-
-
-class NewestPage(NamedTuple):
-    """A page that was fetched lately."""
-
-    url: str
-    repeats: bool  # the body of a page that was fetched earlier, on any host
 
 
 def patterns_in(
@@ -129,18 +110,6 @@ def _rows(connection: Connection, query: Select[Any]) -> list[PatternRow]:
 def holding(connection: Connection) -> set[str]:
     """Return the patterns that hold URLs now."""
     return {row.pattern for row in excluded(connection) if row.excluded in EXCLUDED}
-
-
-def newest_pages(connection: Connection, most: int) -> Iterator[NewestPage]:
-    """Yield the pages that were fetched last, in no order; what is no page with a body is left out.
-
-    Args:
-        connection: in a transaction.
-        most: fetched URLs to look at.
-    """
-    question = _NEWEST.format(most=most, ok=OK, unread=UNREAD)
-    for url, repeats in connection.exec_driver_sql(question):
-        yield NewestPage(str(url), bool(repeats))
 
 
 def preview(connection: Connection, pattern: URLPattern, most: int = LOOKED_AT) -> Preview:

@@ -1,4 +1,4 @@
-"""Merges for people who look: the latest examples of each rule, and what is not among them."""
+"""Merges for people who look: the latest of each kind, and what is not among them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,6 @@ from canonry.canon import LearnedRule
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage import Hop, Page, State, Store
 from canonry.storage.reading import known_merges, report
-from canonry.storage.reading.known_merges import MergedLink
 
 pytestmark = pytest.mark.every_database
 
@@ -47,40 +46,6 @@ def moved(store: Store, url: str, to: str, status: int = 301, now: float = 5.0) 
     hop = Hop("redirect", status, candidate(to)._replace(hops=1, source=url_id))
     store.record([visited(url_id, State.REDIRECTED, hops=(hop,))], now)
     return url_id
-
-
-def test_the_latest_examples_are_kept_with_the_page_of_the_link(
-    tmp_path: Path, store: Store
-) -> None:
-    [url_id] = link(store, f"{H}/a")
-    for n in range(30):
-        link(store, f"{H}/a?utm_source={n}", now=10.0 + n)
-    link(store, f"{H}/a?utm_source=9", f"{H}/%61", now=50.0)
-    with report.reading(url_of(tmp_path)) as connection:
-        assert known_merges.by_rules(connection) == {"tracking": 31, "percent-unreserved": 1}
-        found = known_merges.examples(connection, ["tracking"], 5)
-        every = known_merges.examples(connection, ["tracking"], 100)
-        both = known_merges.examples(connection, ["tracking", "percent-unreserved"], 2)
-        each = known_merges.example_of_each(connection)
-    assert found[0] == MergedLink(
-        "tracking", f"{H}/a?utm_source=9", f"{H}/a", url_id, f"{H}/", 50.0
-    )
-    assert [one.raw_url[-2:] for one in found] == ["=9", "29", "28", "27", "26"]
-    assert len(every) == 8, "older ones are gone"
-    assert {one.rules for one in both} == {"tracking", "percent-unreserved"}
-    assert each["tracking"].raw_url == f"{H}/a?utm_source=9"
-
-
-def test_a_store_without_examples_has_the_first_link(tmp_path: Path, store: Store) -> None:
-    link(store, f"{H}/a", f"{H}/a?utm_source=1", f"{H}/a#x?" + "y" * 5000)
-    with store.transaction() as connection:
-        connection.exec_driver_sql("DELETE FROM merge_examples WHERE rules = 'tracking'")
-    with report.reading(url_of(tmp_path)) as connection:
-        [found] = known_merges.examples(connection, ["tracking"], 5)
-        [huge] = known_merges.examples(connection, ["fragment"], 5)
-        assert known_merges.example_of_each(connection)["tracking"] == found
-    assert found == MergedLink("tracking", f"{H}/a?utm_source=1", f"{H}/a", None, None, None)
-    assert huge.url_id is None, "a very long link is counted, and not kept again"
 
 
 def test_redirects_that_merge_come_first_by_time_and_others_are_left_out(

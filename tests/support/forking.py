@@ -141,8 +141,8 @@ def _serve(requests: socket.socket) -> None:
     """Fork for each request. Returns when there are no more, and in each fork of the command."""
     from canonry.crawler.cli.commands import COMMANDS  # noqa: PLC0415 - only this process needs it
 
-    for listed in COMMANDS.values():
-        importlib.import_module(f"canonry.crawler.cli.{listed.module}")
+    for module in COMMANDS.values():
+        importlib.import_module(f"canonry.crawler.cli.{module}")
     importlib.import_module("canonry.crawler.run.workers")
     gc.freeze()  # else each fork collects, and so copies, all that was imported
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait

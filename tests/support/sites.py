@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 from support.forking import Fork
 
-from canonry.crawler.cli.printed.all_printed import ROWS
+from canonry.crawler.cli.all_printed import ROWS
 from canonry.crawler.demo.server import Served, serving
 from canonry.crawler.demo.site import SEED, build
 

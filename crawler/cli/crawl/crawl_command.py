@@ -1,12 +1,11 @@
 """The command ``crawl``."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from msgspec.structs import replace
 
-from canonry.crawler.cli.crawl.kept_options import kept_options, tell_what_is_kept
 from canonry.crawler.cli.crawl.scope_command import read_lists, seeds_option
 from canonry.crawler.cli.crawl.serve_command import (
     serve_option,
@@ -17,12 +16,14 @@ from canonry.crawler.cli.crawl.serve_command import (
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.store_json import CrawlJSON, told
+from canonry.crawler.cli.printed.store_json import StatusJSON, told
 from canonry.crawler.cli.setting_options import (
     Grouped,
     by_section,
     config_option,
+    name_of,
     setting_options,
+    typed,
 )
 from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.render import print_json
@@ -32,7 +33,7 @@ from canonry.crawler.observe.progress import Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import workers
-from canonry.crawler.run.job.resumption import resumed, without_secrets
+from canonry.crawler.run.job.resumption import Resumed, resumed, without_secrets
 from canonry.crawler.settings import Settings, is_given, load, sources
 from canonry.crawler.web import listening, serving
 from canonry.crawler.web.panel import LiveCrawl
@@ -40,6 +41,16 @@ from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
 
 _OF_THIS_RUN = "crawl.keep_options"
+
+
+class CrawlJSON(StatusJSON):
+    """What a crawl did, and what its store holds."""
+
+    seconds: float
+    finished: bool  # False: interrupted, or no seed gave a page
+    kept_options: dict[str, Any]  # of the crawl that this one resumes, by name
+    failed_seeds: list[last_words.FailedSeedJSON]
+    run: Progress
 
 
 _GROUPS = {
@@ -95,9 +106,9 @@ def crawl(
         raise _without_seed(store)
     serve = with_token(serve, token, token_file)
     given = sources.given_in(config, flags)
-    kept = kept_options(before if own.keep_options else None, given)
+    kept = _kept_options(before if own.keep_options else None, given)
     if before is not None:
-        tell_what_is_kept(before, kept, is_limited="crawl.max_pages" in given)
+        _tell_what_is_kept(before, kept, is_limited="crawl.max_pages" in given)
     options = {**kept.values, **given}
     settings = _settings_of(store, options)
     options.pop(_OF_THIS_RUN, None)
@@ -186,3 +197,63 @@ def _under_policy_of(store: str, settings: Settings) -> Settings:
         return settings
     render.notify(f"The store's keys are of policy {made}, so this crawl has that policy, too.")
     return replace(settings, crawl=replace(settings.crawl, policy=made))
+
+
+# They say which pages are fetched again: one that is given now replaces both.
+_AGAIN = frozenset({"crawl.recrawl", "crawl.recrawl_after"})
+
+
+class _Kept(NamedTuple):
+    """Settings of the command line before that are not given now."""
+
+    values: dict[str, Any]  # of those that are kept, by their names: "crawl.max_pages"
+    dropped: dict[str, Any]  # those that are not kept
+    lost: list[str]  # names of those whose values the store does not have
+
+
+def _kept_options(before: Resumed | None, given: Mapping[str, Any]) -> _Kept:
+    """Return the settings of the command line before that are not given now.
+
+    Args:
+        before: that crawl; None keeps nothing.
+        given: those of now, by name.
+    """
+    absent = {} if before is None else {k: v for k, v in before.options.items() if k not in given}
+    lost = [name for name, value in absent.items() if value is None]
+    known = {name: value for name, value in absent.items() if value is not None}
+    is_new = before is not None and before.has_ended
+    contrary = frozenset() if _AGAIN.isdisjoint(given) else _AGAIN
+    values = {name: value for name, value in known.items() if not (is_new or name in contrary)}
+    return _Kept(values, {k: v for k, v in known.items() if k not in values}, lost)
+
+
+def _tell_what_is_kept(before: Resumed, kept: _Kept, *, is_limited: bool) -> None:
+    """Say what a crawl has of the one that it resumes, and what it lacks."""
+    if before.seeds or before.listed:
+        begins = "Crawling again from" if before.has_ended else "Resuming the crawl of"
+        first = before.seeds[0] if before.seeds else before.listed[0].text
+        others = len(before.seeds) + len(before.listed) - 1
+        more = f" and {counted(others, 'more seed')}" if others else ""
+        render.notify(f"{begins} {first}{more}.")
+    if kept.values:
+        render.notify(
+            f"As in the crawl that this one resumes: {typed(kept.values)}. Options given now "
+            "replace these; --config crawl.keep_options=false drops all."
+        )
+    if kept.dropped and before.has_ended:
+        render.notify(
+            "The last crawl into this store has ended, so these options of it are not kept: "
+            f"{typed(kept.dropped)}. Give again what this crawl needs."
+        )
+    elif kept.dropped:
+        render.notify(
+            f"Not kept, as the options given now say what is fetched again: {typed(kept.dropped)}."
+        )
+    if before.reached is not None and not is_limited:
+        render.notify(f"--max-pages {before.reached} was reached, so this crawl goes on without.")
+    if kept.lost:
+        names = ", ".join(dict.fromkeys(map(name_of, kept.lost)))
+        render.notify(
+            f"canonry: a store has no secrets, so these options of then are not kept: {names}; "
+            "give again what the crawl needs"
+        )

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import click
 
+from canonry import __title__
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.terminal import render, summaries
+from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.demo.run import DemoResults, Result, kept_store, run
 from canonry.crawler.demo.site import HOSTS
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import counted, merged_by_rule
 
 _EXAMPLES = 2  # rules that are shown, with an example
 
@@ -60,7 +61,7 @@ def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
 def _name_of_command() -> str:
     """Return how a shell finds this command: by its name, or as it was called."""
     called = Path(sys.argv[0])
-    return "canonry" if called.name != "canonry" or shutil.which("canonry") else str(called)
+    return __title__ if called.name != __title__ or shutil.which(__title__) else str(called)
 
 
 def _show(results: Sequence[Result]) -> None:
@@ -81,7 +82,7 @@ def _show(results: Sequence[Result]) -> None:
     columns = [f"policy {result.policy}" for result in results]
     render.table("The crawls and the truth", ("", *columns), lines)
     last = results[-1]
-    rules = summaries.merged_by_rule(last.merged)
+    rules = merged_by_rule(last.merged)
     for row in rules[:_EXAMPLES]:
         render.out().print(f"{row['links']:,} links were made one by {row['rules']}, such as")
         render.out().print(f"  {row['link']}\n  is {row['same_as']}")

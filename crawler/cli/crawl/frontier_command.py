@@ -6,7 +6,13 @@ import click
 
 from canonry.crawler.cli.crawl.scope_command import seeds_option
 from canonry.crawler.cli.crawl.serve_command import token_of, token_options
-from canonry.crawler.cli.described import described, policy_option, store_option
+from canonry.crawler.cli.described import (
+    described,
+    host_option,
+    policy_option,
+    port_option,
+    store_option,
+)
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
@@ -16,7 +22,6 @@ from canonry.crawler.web.safety import is_loopback
 from canonry.extras import require
 
 _PORT = 7_071
-_LAST_PORT = 65_535
 
 
 @described(
@@ -25,20 +30,8 @@ _LAST_PORT = 65_535
     "canonry frontier --tls-cert cert.pem --tls-key key.pem --tls-ca ca.pem",
 )
 @store_option
-@click.option(
-    "--port",
-    type=click.IntRange(0, _LAST_PORT),
-    default=_PORT,
-    show_default=True,
-    help="0 takes a free one.",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="ADDR",
-    help="The address to listen on. One that other machines reach needs a token, or --tls-ca.",
-)
+@port_option(_PORT)
+@host_option("a token, or --tls-ca")
 @seeds_option
 @policy_option("that of the store, else web")
 @config_option

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import click
+import msgspec
 
 from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
 from canonry.crawler.admission.scope import Scope
@@ -10,7 +11,6 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.store_json import JudgedJSON, ScopeJSON
 from canonry.crawler.cli.setting_options import by_section, config_option, setting_options
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
@@ -29,6 +29,22 @@ seeds_option = click.option(
     help="Also read seeds from FILE, or from standard input: one on each line. Blank lines and "
     "lines that begin with # are skipped. Can be repeated.",
 )
+
+
+class JudgedJSON(msgspec.Struct, frozen=True, kw_only=True, rename={"inside": "in"}):
+    """A URL, and whether a crawl would follow a link to it."""
+
+    url: str
+    inside: bool
+    reason: str | None  # to hold it
+    setting: str  # that decides
+    value: str | None  # of the setting
+
+
+class ScopeJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Which URLs a crawl would follow."""
+
+    urls: list[JudgedJSON]
 
 
 @click.group(cls=DescribedGroup)

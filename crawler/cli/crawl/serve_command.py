@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from canonry.crawler.cli.described import described, store_option
+from canonry.crawler.cli.described import described, host_option, port_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.opening import file_of_store
 from canonry.crawler.settings import SettingsError
+from canonry.crawler.tokens import TOKEN
 from canonry.crawler.web import serving
 from canonry.crawler.web.listening import LAST_PORT
 from canonry.crawler.web.serving import LOCAL, PORT, Place
 
-_port = click.IntRange(0, LAST_PORT)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -54,9 +54,9 @@ serve_option = click.option(
 token_option = click.option(
     "--token",
     metavar="T",
-    envvar="CANONRY_TOKEN",
+    envvar=TOKEN,
     help="Ask viewers for this token, of 8 characters or more. Other users of this machine can "
-    "read it in the list of processes: CANONRY_TOKEN holds it, too.  [default: none on this "
+    f"read it in the list of processes: {TOKEN} holds it, too.  [default: none on this "
     "machine, a random one elsewhere]",
 )
 _FILE = "--token-file"
@@ -111,18 +111,11 @@ def _first_line(file: str) -> str:
 
 @described(
     "canonry serve --store crawl.db",
-    "canonry serve 0.0.0.0:8400 --token-file token --allow-host crawl.example.com",
+    "canonry serve --host 0.0.0.0 --token-file token --allow-host crawl.example.com",
 )
-@click.argument("place", type=_Where(), required=False, metavar="[[HOST:]PORT]")
 @store_option
-@click.option("--port", type=_port, default=PORT, show_default=True, help="0 takes a free one.")
-@click.option(
-    "--host",
-    default=LOCAL,
-    show_default=True,
-    metavar="ADDR",
-    help="The address to listen on. One that other machines reach needs a token.",
-)
+@port_option(PORT)
+@host_option("a token")
 @token_options
 @click.option(
     "--allow-host",
@@ -133,7 +126,6 @@ def _first_line(file: str) -> str:
 )
 @with_exit_code
 def serve(
-    place: Place | None,
     store: str,
     port: int,
     host: str,
@@ -144,16 +136,10 @@ def serve(
 ) -> int:
     """Show a store as a live page: what was crawled, what was merged, and why.
 
-    [HOST:]PORT says where, as for 'canonry crawl --serve'; --host and --port say the same.
-
     It works while a crawl writes to the store, and does not slow it. Every panel has its data as
     JSON. Ctrl-C ends the server, and leaves the crawl alone.
     """
-    if place is not None and (_is_typed("port") or _is_typed("host")):
-        raise click.UsageError(
-            "[HOST:]PORT says where to listen: leave out --host and --port, or give only these."
-        )
-    found = (place or Place(host, port))._replace(token=token_of(token, token_file), names=names)
+    found = Place(host, port, token_of(token, token_file), names)
     file = file_of_store(store)
     if file is not None and not Path(file).exists():
         render.notify(f"There is no store {file} yet: the page shows it once a crawl makes it.")

@@ -1,10 +1,6 @@
 """What the commands over files and URLs print as JSON."""
 
-from typing import Any
-
 import msgspec
-
-from canonry.crawler.inquiry.url_answer import StepFacts, URLAnswer
 
 
 class MergedLinesJSON(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,53 +82,3 @@ class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int]  # invalid lines, by reason
     refused_samples: dict[str, str]  # for each of these, a line with its place
     cut: list[str]  # sources that could not be read to their end
-
-
-class CanonicalJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A URL of `canonry canon`."""
-
-    url: str  # to request
-    identity: str  # the canonical form
-    key: str  # 32 hexadecimal digits
-
-
-class RefusedJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that is refused: it is invalid."""
-
-    text: str
-    reason: str  # a name, such as relative
-
-
-class ExplainJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which rules change a URL, and why."""
-
-    text: str  # as given
-    policy: str  # name/version
-    url: str  # to request
-    identity: str  # the canonical form
-    key: str  # 32 hexadecimal digits
-    cautions: list[str]  # reasons to look twice at the URL
-    steps: list[StepFacts]  # from the text to the identity, in order
-    store: URLAnswer | None = None  # with --store: what the store knows of the URL
-
-
-class ExtractJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """The URLs of a text, or the links of a page."""
-
-    urls: list[str]
-    relative: int  # links left out, since the base is not known
-
-
-class SettingJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting of a crawl."""
-
-    section: str
-    key: str
-    value: Any
-    source: str  # "default", a file and line, or a variable
-
-
-class SettingsJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a crawl that are in force."""
-
-    settings: list[SettingJSON]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 from rich.markup import escape
 
 from canonry.canon import Policy, PolicyError
@@ -11,16 +12,48 @@ from canonry.canon.policies import differences, extended, preset, released
 from canonry.crawler.cli.described import DescribedGroup, json_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import USAGE
-from canonry.crawler.cli.printed.policy_json import (
-    CheckedPoliciesJSON,
-    CheckedPolicyJSON,
-    DifferenceJSON,
-    PoliciesJSON,
-    PolicyJSON,
-)
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.named_policies import WRONG_ENDING, find_policy, policy_file
+
+
+class PolicyJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy."""
+
+    name: str
+    version: int
+    dialect: str
+    fingerprint: str  # of its content
+    rules: list[str]  # in the order in which they run
+    lists: dict[str, list[str]]  # parameter names and the like
+
+
+class DifferenceJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """How a list differs from that of the preset."""
+
+    added: list[str]
+    removed: list[str]
+
+
+class CheckedPolicyJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy file that was checked."""
+
+    file: str
+    error: str | None  # null: it can be used
+    policy: PolicyJSON | None
+    differences: dict[str, DifferenceJSON]  # from the preset that it extends, by list
+
+
+class PoliciesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The presets."""
+
+    policies: list[PolicyJSON]
+
+
+class CheckedPoliciesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of policies that were checked."""
+
+    policies: list[CheckedPolicyJSON]
 
 
 @click.group(cls=DescribedGroup)

@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Sequence
+from typing import Annotated
 
 import click
+import msgspec
 
-from canonry.canon.learned import RULE_STATES, describe, without_port
+from canonry.canon.learned import RULE_STATES, RuleState, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup, json_option, policy_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.rule_json import ReinstatedJSON, RevokedJSON, RulesJSON
 from canonry.crawler.cli.rules.shared_rules import (
     convert_rules,
     export_rules,
@@ -20,6 +21,7 @@ from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.rule_facts import (
     ALL,
+    RuleAnswer,
     StateCount,
     answer_of,
     count_suppressed,
@@ -32,6 +34,31 @@ from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.plurals import counted
 from canonry.storage.learned import rule_rows
 from canonry.storage.reading import report
+from canonry.storage.shown import Shown
+
+
+class RevokedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is revoked now."""
+
+    id: str
+    says: str  # for people
+    released: int  # URLs that went back to the queue
+
+
+class ReinstatedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is back."""
+
+    id: str
+    says: str  # for people
+    state: RuleState
+    held: int  # queued URLs, as duplicates
+    doubt: str | None  # what speaks against it
+
+
+class RulesJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Learned rules."""
+
+    rules: Annotated[list[RuleAnswer], Shown("Rules")]
 
 
 @click.group(cls=DescribedGroup)
@@ -89,26 +116,14 @@ def list_rules(
         ]
         count_suppressed(connection, matching_rules)
         counts = [] if matching_rules or as_json else state_counts(connection)
-    if as_json:
-        print_json(RulesJSON(rules=[answer_of(rule) for rule in matching_rules]))
-        return 0
-    render.table(
-        "Rules",
-        ("id", "state", "says", "agree", "disagree", "suppressed", "tests"),
-        [
-            (
-                rule.id,
-                rule.state,
-                describe(rule.rewrite) + (f", and {folded:,} more for its folders" * bool(folded)),
-                rule.agree,
-                rule.disagree,
-                rule.suppressed,
-                rule.tests,
-            )
-            for rule, folded in listing(matching_rules, everything=everything)
-        ],
+    folded = [] if as_json else listing(matching_rules, everything=everything)
+    rows = (
+        [answer_of(rule) for rule in matching_rules]
+        if as_json
+        else [answer_of(rule, folded=number) for rule, number in folded]
     )
-    if not matching_rules:
+    render.listed(RulesJSON(rules=rows), as_json=as_json)
+    if not (matching_rules or as_json):
         render.notify(_nothing_found(counts, everything=everything or bool(states)))
     return 0
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from canonry.canon import Canonicalizer, RuleSet
 from canonry.canon.learned import RULE_STATES
@@ -18,7 +19,6 @@ from canonry.crawler.cli.described import (
     store_option,
 )
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.rule_json import ConvertedJSON, ImportedJSON, MinedJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import decompressed, naming_file
@@ -35,6 +35,49 @@ from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
 
 _HEAD = 4096
+
+
+class ImportedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Rules that were imported."""
+
+    rules: int
+    active: int  # of these
+    held: int  # queued URLs, as duplicates
+    were_withdrawn: int  # rules that were revoked here, and are not any more
+    were_active: int  # rules that were active here, and are not any more
+    released: int  # held URLs, which went back to the queue
+
+
+class MinedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learned from an archive or a log."""
+
+    redirects: int  # permanent ones
+    pages: int  # captures with status 200
+    other_lines: int  # captures with another status, or redirects without a target
+    refused: dict[str, int]  # captures with invalid URLs, by reason
+    active: int  # rules with enough evidence; with --store none, as a crawl has to confirm them
+    candidates: int
+
+
+class OutcomeJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a rule of a list."""
+
+    name: str  # in the list
+    outcome: str  # whole, part or none
+    reasons: list[str]  # why not whole
+
+
+class ConvertedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of lists of rules."""
+
+    formats: list[str]
+    rules: int  # in the lists
+    converted: int
+    in_part: int
+    not_converted: int
+    made: int  # rules of Canonry
+    reasons: dict[str, int]  # rules that were not converted whole, by reason
+    outcomes: list[OutcomeJSON]
 
 
 @click.command(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canonry.crawler import opening
-from canonry.crawler.cli.described import described, store_option, unless_dash
+from canonry.crawler.cli.described import described, known_policy_option, store_option, unless_dash
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.documents.usage import USES
@@ -74,11 +74,7 @@ WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
     help="Read the cursor for --since from FILE, and write the next one to it. Without the file, "
     "all clusters are exported.",
 )
-@click.option(
-    "--policy",
-    metavar="NAME|FILE",
-    help="The store's policy, if neither a preset nor its last crawl names it.",
-)
+@known_policy_option
 @click.option(
     "--prefer",
     type=click.Choice(["newest", "oldest", "stable"]),

@@ -2,28 +2,21 @@
 
 import time
 from collections.abc import Callable
-from shlex import quote
 from typing import TypeVar
 
 import click
+import msgspec
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
-from canonry.crawler.cli.printed.store_json import SteeredJSON
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
-from canonry.crawler.inquiry import (
-    host_listing,
-    pattern_listing,
-    refusal_listing,
-    repeat_listing,
-)
+from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
 from canonry.crawler.plurals import counted
 from canonry.storage.reading import report
 from canonry.storage.steering import blocked_hosts, releases, steered_patterns
 from canonry.storage.steering.short_steps import ShortSteps
-from canonry.storage.timestamps import moment
 
 _What = TypeVar("_What")
 _host = click.argument("host", metavar="HOST")
@@ -34,8 +27,19 @@ _limit = click.option(
     type=click.IntRange(1),
     default=50,
     show_default=True,
+    metavar="N",
     help="How many to list.",
 )
+
+
+class SteeredJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person has changed of the queue; what does not apply is left out."""
+
+    reason: str | None = None  # whose URLs were released
+    host: str | None = None  # that is blocked now, or not any more, or whose URLs were released
+    pattern: str | None = None  # that is excluded now, or included again
+    held: int | None = None  # queued URLs
+    released: int | None = None  # URLs that went back to the queue
 
 
 @click.group(cls=DescribedGroup)
@@ -51,24 +55,8 @@ def list_refused(store: str, *, as_json: bool) -> int:
     """List for what reasons URLs are held or have failed, with examples, and what releases them."""
     with report.reading(store) as connection:
         refusals = refusal_listing.refusals_of(connection)
-    if as_json:
-        print_json(refusal_listing.RefusalListing(reasons=refusals))
-        return 0
-    render.table(
-        "Refused URLs",
-        ("state", "reason", "URLs", "example", "what releases them"),
-        [
-            (
-                refusal.state,
-                refusal.reason,
-                refusal.urls,
-                next(iter(refusal.examples), ""),
-                refusal.remedy or "",
-            )
-            for refusal in refusals
-        ],
-    )
-    if not refusals:
+    render.listed(refusal_listing.RefusalListing(reasons=refusals), as_json=as_json)
+    if not (refusals or as_json):
         render.notify("no URL is held, and none has failed")
     return 0
 
@@ -134,27 +122,7 @@ def list_hosts(store: str, sort: str, part: str, most: int, *, blocked: bool, as
         listing = host_listing.hosts_of(
             connection, time.time(), order=sort, part=part, blocked=blocked, most=most
         )
-    if as_json:
-        print_json(listing)
-        return 0
-    render.table(
-        f"Hosts, of {listing.total:,}",
-        ("host", "queued", "latest pages", "requests", "waits until", "last error"),
-        [
-            (
-                host.host,
-                host.queued,
-                host.pages,
-                "blocked" if host.blocked else f"every {host.delay:g} s, by {host.delay_from}",
-                f"{moment(host.waits_until)}, {host.waits_for}" if host.waits_until else "",
-                f"{host.last_error}, {moment(host.last_error_at)}" if host.last_error else "",
-            )
-            for host in listing.hosts
-        ],
-    )
-    if listing.has_more:
-        render.notify(f"there are more: --limit {10 * most}")
-    return 0
+    return render.listed(listing, as_json=as_json, more=f"--limit {10 * most}")
 
 
 @hosts.command(examples=("canonry hosts block example.com --store crawl.db",))
@@ -204,68 +172,7 @@ def list_patterns(store: str, part: str, most: int, *, as_json: bool) -> int:
     """List the patterns of which the most URLs were queued, with their budgets."""
     with report.reading(store) as connection:
         listing = pattern_listing.patterns_of(connection, part=part, most=most)
-    if as_json:
-        print_json(listing)
-        return 0
-    for title, listed in (("Excluded", listing.excluded), ("Patterns", listing.patterns)):
-        render.table(
-            title,
-            ("pattern", "ever queued", "limit", "state"),
-            [
-                (row.pattern, row.queued, "none" if row.limit is None else row.limit, row.state)
-                for row in listed
-            ],
-        )
-    if listing.has_more:
-        render.notify(f"there are more: --limit {10 * most}")
-    return 0
-
-
-@patterns.command(examples=("canonry patterns repeats --store crawl.db --last 100000",))
-@store_option
-@click.option(
-    "--last",
-    type=click.IntRange(1),
-    default=20_000,
-    show_default=True,
-    metavar="N",
-    help="Look at the newest N fetched URLs.",
-)
-@_limit
-@json_option
-@with_exit_code
-def repeats(store: str, last: int, most: int, *, as_json: bool) -> int:
-    """List the patterns whose pages repeat the bodies of earlier pages, as endless spaces do.
-
-    Little that is new, among many pages, is a reason to exclude a pattern; the crawl itself drops
-    nothing for it.
-    """
-    with report.reading(store) as connection:
-        listing = repeat_listing.repeats_of(connection, last=last, most=most)
-    if as_json:
-        print_json(listing)
-        return 0
-    render.table(
-        f"Repeats among the last {counted(listing.looked_at, 'page')}",
-        ("pattern", "pages", "repeats", "new", "ever queued"),
-        [
-            (
-                f"{row.pattern} (excluded)" if row.is_excluded else row.pattern,
-                row.pages,
-                row.repeats,
-                f"{1 - row.repeats / row.pages:.0%}",
-                row.queued,
-            )
-            for row in listing.patterns
-        ],
-    )
-    if not listing.patterns:
-        render.notify(f"no repeats among the last {counted(listing.looked_at, 'page')}")
-    elif first := next((row for row in listing.patterns if not row.is_excluded), None):
-        render.notify(
-            f"canonry patterns exclude {quote(first.pattern)} --dry-run says what it would hold"
-        )
-    return 0
+    return render.listed(listing, as_json=as_json, more=f"--limit {10 * most}")
 
 
 @patterns.command(

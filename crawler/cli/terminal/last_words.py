@@ -3,17 +3,29 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from canonry.crawler.cli.exit_codes import INTERRUPTED, NO_SEED
-from canonry.crawler.cli.printed.store_json import FailedSeedJSON
 from canonry.crawler.inquiry import remedies
 from canonry.crawler.plurals import counted
 from canonry.crawler.run.job.seed_results import FailedSeed, is_unreached
 from canonry.crawler.run.wiring import CrawlResult
 from canonry.crawler.settings import Settings
-from canonry.storage.reading.report import RecrawlRow, StoreStatus
+from canonry.storage.reading.report import StoreStatus
+from canonry.storage.recrawls.recrawl_report import RecrawlRow
 
 _OF_PAGES = ("new", "changed", "unchanged", "gone", "moved")  # of what a recrawl has found
 _MOST = 10  # seeds that are told one by one
+
+
+class FailedSeedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A seed that gave no page."""
+
+    url: str
+    reason: str  # as exports have it
+    leads_to: str | None  # where it redirects to: the URL that the reason is about
+    because: str  # the reason in a sentence
+    advice: str | None  # the option or setting that may help
 
 
 def exit_code(result: CrawlResult) -> int:
@@ -74,12 +86,12 @@ def spoken(result: CrawlResult, store_status: StoreStatus, settings: Settings) -
 
 def _of_recrawl(found: RecrawlRow) -> Iterator[str]:
     """Yield what a recrawl has found."""
-    pages = ", ".join(f"{number:,} {kind}" for kind, number in found.items() if kind in _OF_PAGES)
-    unseen = f"; {found['unseen']:,} could not be seen, and are kept" if found["unseen"] else ""
+    pages = ", ".join(f"{getattr(found, kind):,} {kind}" for kind in _OF_PAGES)
+    unseen = f"; {found.unseen:,} could not be seen, and are kept" if found.unseen else ""
     yield f"Pages since the last run: {pages}{unseen}."
-    if found["rules_begun"] or found["rules_ended"]:
+    if found.rules_begun or found.rules_ended:
         yield (
-            f"Learned rules: {found['rules_begun']:,} act since then, {found['rules_ended']:,} do "
+            f"Learned rules: {found.rules_begun:,} act since then, {found.rules_ended:,} do "
             "no longer; 'canonry rules list' shows them."
         )
 

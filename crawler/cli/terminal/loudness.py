@@ -1,6 +1,6 @@
 """How much is said to people on standard error: -q, nothing or -v."""
 
-_PROBLEM = "canonry: "  # begins the messages about what went wrong
+PROBLEM = "canonry: "  # marks messages about what went wrong; people see the name
 
 
 class Loudness:
@@ -15,7 +15,7 @@ class Loudness:
 
     def allows(self, message: str) -> bool:
         """Return True if a message is to be said."""
-        return not self.quiet or message.startswith(_PROBLEM)
+        return not self.quiet or message.startswith(PROBLEM)
 
 
 LOUDNESS = Loudness()

@@ -1,6 +1,7 @@
 """Print messages, traces, tables and progress for people, and results for programs."""
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -9,8 +10,9 @@ from typing import IO, Any, cast
 
 import click
 import msgspec
+from rich.box import SQUARE
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -21,14 +23,16 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
+from canonry import __title__
 from canonry.canon import Trace, redaction
 from canonry.canon.pipeline import common_ends
 from canonry.canon.policies import versioned_name
-from canonry.crawler.cli.terminal.loudness import LOUDNESS
-from canonry.crawler.cli.terminal.table_layout import lay_out
+from canonry.crawler.cli.terminal.loudness import LOUDNESS, PROBLEM
 from canonry.crawler.markup import MOST, escaped, named
+from canonry.storage.shown import tables_of
 
 _PIPE_WIDTH = 80
 _LEAST_WIDTH = 20  # of a text beside its name
@@ -106,7 +110,10 @@ def notify(message: str) -> None:
     """
     if LOUDNESS.allows(message):
         console = err()
-        console.print(escape(hanging(redaction.redact_message(message), console)))
+        said = redaction.redact_message(message)
+        if said.startswith(PROBLEM):
+            said = f"{__title__}: {said.removeprefix(PROBLEM)}"
+        console.print(escape(hanging(said, console)))
 
 
 def hanging(text: str, console: Console, indent: int = 0) -> str:
@@ -180,26 +187,103 @@ def mark(before: str, after: str) -> tuple[str, str]:
     return marked(before, "red strike"), marked(after, "green underline")
 
 
+def listed(found: object, *, as_json: bool, more: str = "") -> int:
+    """Print a listing: one JSON object, or the tables that its fields declare; return exit code 0.
+
+    Args:
+        found: a struct.
+        as_json: print JSON.
+        more: what to say if the listing has more rows.
+    """
+    if as_json:
+        print_json(found)
+        return 0
+    for title, columns, rows in tables_of(found):
+        headings = [column.title for column in columns]
+        table(title, headings, [[column.cell(row) for column in columns] for row in rows])
+    if getattr(found, "has_more", False):
+        notify(f"there are more: {more}")
+    return 0
+
+
 def table(
     title: str,
-    columns: Sequence[str],
-    lines: Sequence[Sequence[object]],
+    headings: Sequence[str],
+    rows: Sequence[Sequence[object]],
     console: Console | None = None,
 ) -> None:
-    """Print a table. One without lines is not printed."""
-    if not lines:
+    """Print a table: in a box if it fits, else each row as a block; in a pipe, each row as a line.
+
+    Sentences are broken between words, and nothing else is. A column without texts is left out, and
+    so is a table without rows.
+    """
+    if not rows:
         return
     console = console or out()
-    layout = lay_out(columns, lines, console.width)
-    for text in (title, *layout.heading):
-        console.print(Text(text, "bold"))
-    for text in layout.body:
-        shown = text.lstrip()
-        indent = len(text) - len(shown)
-        if console.is_terminal and len(shown) > MOST:  # such as a link of a megabyte
-            shown = f"{shown[:MOST]}…"
-        console.print(Text(f"{' ' * indent}{hanging(shown, console, indent)}"))
+    texts = [list(map(_on_one_line, column)) for column in zip(*rows, strict=True)]
+    columns = [(name, cells) for name, cells in zip(headings, texts, strict=True) if any(cells)]
+    console.print(Text(title, "bold"))
+    if not console.is_terminal:
+        widths = [_widest(name, cells) for name, cells in columns]
+        for line in zip(*((name, *cells) for name, cells in columns), strict=True):
+            aligned = map(_aligned, line, widths, (cells for _name, cells in columns))
+            console.print(Text("  ".join(aligned).rstrip()))
+    elif sum(_least(cells, name) + 3 for name, cells in columns) < console.width:
+        boxed = Table(box=SQUARE)
+        for name, cells in columns:
+            is_number = all(map(_NUMBER.fullmatch, cells))
+            least, justify = _least(cells, name), "right" if is_number else "left"
+            boxed.add_column(
+                Text(name),
+                min_width=least,
+                no_wrap=least == _widest(name, cells),
+                justify=cast("JustifyMethod", justify),
+            )
+        for row in zip(*(cells for _name, cells in columns), strict=True):
+            boxed.add_row(*map(Text, row))
+        console.print(boxed)
+    else:
+        _blocks(columns, console)
     console.print()
+
+
+_NUMBER = re.compile(r"[\d,.]*%?")
+_SENTENCE = 16  # characters that a line of a sentence has at least
+
+
+def _on_one_line(value: object) -> str:
+    """Return a cell without line ends and tabs."""
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return named(text.translate({ord("\n"): " ", ord("\t"): " "}))
+
+
+def _least(cells: Sequence[str], heading: str) -> int:
+    """Return how narrow a column can be: as its longest word, and a sentence not much narrower."""
+    words = max(cell_len(word) for text in (heading, *cells) for word in text.split() or [""])
+    return max(words, min(_SENTENCE, _widest(heading, cells)))
+
+
+def _widest(heading: str, cells: Sequence[str]) -> int:
+    return max(map(cell_len, (heading, *cells)))
+
+
+def _aligned(cell: str, width: int, cells: Sequence[str]) -> str:
+    """Return a cell as wide as its column; numbers end at its right."""
+    blanks = " " * (width - cell_len(cell))
+    return f"{blanks}{cell}" if all(map(_NUMBER.fullmatch, cells)) else f"{cell}{blanks}"
+
+
+def _blocks(columns: Sequence[tuple[str, Sequence[str]]], console: Console) -> None:
+    """Print each row as a block: a line for each cell, beside its heading."""
+    width = max(cell_len(name) for name, _cells in columns) + 2
+    for number in range(len(columns[0][1])):
+        if number:
+            console.print()
+        for heading, cells in columns:
+            if cell := cells[number]:
+                shown = cell if len(cell) <= MOST else f"{cell[:MOST]}…"  # such as a megabyte
+                name, text = beside(heading, shown, console, width)
+                console.print(f"  [dim]{escape(name)}[/]{escape(text)}")
 
 
 @contextmanager

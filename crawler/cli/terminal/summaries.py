@@ -1,19 +1,19 @@
 """Print the results of whole commands: what a store holds, a rule, a dedup, a change of policy."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from canonry.canon.policies import versioned_name
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
-from canonry.crawler.cli.terminal import render
+from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import hanging, notify, out, table
 from canonry.crawler.markup import MOST
-from canonry.crawler.plurals import counted
+from canonry.crawler.plurals import counted, merged_by_rule
+from canonry.storage.shown import columns_of
 from canonry.storage.timestamps import moment
 
 if TYPE_CHECKING:
@@ -22,76 +22,90 @@ if TYPE_CHECKING:
     from canonry.storage.copying import Forecast
     from canonry.storage.reading.report import AliasesRow
 
+_NAMED = 6  # counts in a line
+_EXAMPLES = 4  # of each kind of evidence
 PAIRS = 10  # of the evidence of a rule, of each kind
 _DAY = len("2026-11-22")
 
 
 def status(store_status: "StatusJSON") -> None:
-    """Print what a store holds."""
-    job = store_status["job"]
-    if job is not None:
+    """Print what a store holds: a line for each kind of fact."""
+    console = out()
+    if (job := store_status["job"]) is not None:
         began = f"began {moment(job['started_at'])}"
         ended = "" if job["seconds"] is None else f" after {job['seconds']:.1f} s"
         state = job["state"] if (limit := _limit_of(store_status)) is None else limit
         policy = versioned_name(store_status["policy"])
         sentence = f"{job['command']} {state}{ended}, {began}, policy {policy}"
-        _say(sentence)
-    table("URLs", ("state", "count"), [(k, n) for k, n in store_status["urls"].items() if n])
-    table("Pages", ("HTTP status", "count"), list(store_status["pages_by_status"].items()))
-    if unread := store_status["unread"]:
-        pages = counted(sum(unread.values()), "page")
-        why = ", ".join(f"{reason} {number:,}" for reason, number in unread.items())
-        _say(f"{pages} of these answered, but the body was not read: {why}")
-    if store_status["due"]:  # 0 after a recrawl by age, which plans nothing, too
-        _say(f"{counted(store_status['due'], 'page')} due for --recrawl")
-    if store_status["repeated_bodies"]:
-        pages = counted(store_status["repeated_bodies"], "page")
-        _say(f"{pages} with the same body as another page (canonry patterns repeats)")
-    table(
-        "Hosts with little new text (canonry patterns exclude PATTERN)",
-        ("host", "new text", "most of it with the pattern", "pages", "new text"),
-        [
-            (one.host, f"{one.share:.0%}", one.pattern, one.pages, f"{one.pattern_share:.0%}")
-            for one in store_status["little_new"]
-        ],
-    )
-    if uses := store_status["use_reserved"]:
-        sites = ", ".join(f"{use} of {counted(number, 'page')}" for use, number in uses.items())
-        _say(f"Uses that sites reserve (canonry export pages --allows): {sites}")
-    aliases("Aliases", store_status["aliases"])
-    table("Held", ("reason", "count"), list(store_status["held"].items()))
-    table("Failed", ("reason", "count"), list(store_status["failed"].items()))
-    not_again = list(store_status["not_again"].items())
-    table("Pages that could not be fetched again, and stay", ("reason", "count"), not_again)
-    table(
-        "Waiting",
-        ("host", "until", "because of", "URLs"),
-        [
-            (w["host"], moment(w["until"]), w["reason"] or "its delay", w["urls"])
-            for w in store_status["waiting"]
-        ],
-    )
-    merged(store_status["merged"])
-    table(
-        "Refused links: invalid, or not followed",
-        ("reason", "links", "example"),
-        [(r["reason"], r["links"], r["link"]) for r in store_status["refused"]],
-    )
-    if store_status["not_pages"]:
-        links = counted(store_status["not_pages"], "link")
-        _say(f"{links} to what is no page (javascript:, mailto: and the like)")
+        console.print(f"{escape(hanging(sentence, console))}\n")
+    for name, text in _facts(store_status):
+        if text:
+            url_facts.show(name, text, console)
+    console.print()
+    from canonry.storage.reading.report import WaitingRow  # noqa: PLC0415 - loads SQLAlchemy
+    from canonry.storage.rows.little_new import LittleNew  # noqa: PLC0415 - as above
+
+    if store_status["little_new"]:
+        title = "Hosts with little new text (canonry patterns exclude PATTERN)"
+        table(title, *_columns(LittleNew, store_status["little_new"]))
+    if store_status["waiting"]:
+        table("Waiting", *_columns(WaitingRow, store_status["waiting"]))
 
 
-def _say(sentence: str) -> None:
-    """Print a sentence, and a blank line."""
-    console = out()
-    console.print(f"{escape(hanging(sentence, console))}\n")
+def _columns(kind: Any, rows: Sequence[Any]) -> tuple[list[str], list[list[str]]]:  # noqa: ANN401 - a class of rows
+    """Return the headings and the cells of rows."""
+    columns = columns_of(kind)
+    return [one.title for one in columns], [[one.cell(row) for one in columns] for row in rows]
 
 
-def aliases(title: str, rows: Sequence["AliasesRow"]) -> None:
-    """Print how many aliases there are by kind and HTTP status, which rules have none of."""
-    lines = [(row["kind"], str(row["status"] or ""), row["aliases"]) for row in rows]
-    table(title, ("kind", "HTTP status", "count"), lines)
+def _facts(told: "StatusJSON") -> Iterator[tuple[str, str]]:
+    """Yield the facts that a status prints, each with its name; "" is nothing to tell."""
+    yield "URLs", numbers(told["urls"])
+    yield "status", numbers(told["pages_by_status"], "{1}: {0:,}")
+    yield "not read", f"bodies of {numbers(largest(told['unread']))}" if told["unread"] else ""
+    if told["due"]:  # 0 after a recrawl by age, which plans nothing, too
+        yield "due", f"{counted(told['due'], 'page')} for --recrawl"
+    if told["repeated_bodies"]:
+        pages = counted(told["repeated_bodies"], "page")
+        yield "repeats", f"{pages} with the same body as another page"
+    uses = numbers(told["use_reserved"], "{1} of {0:,}")
+    yield "reserved", f"{uses} by their sites (canonry export pages --allows)" if uses else ""
+    yield "aliases", numbers(by_alias(told["aliases"]))
+    yield "held", numbers(largest(told["held"]))
+    yield "failed", numbers(largest(told["failed"]))
+    yield "not again", f"{kept}; they stay" if (kept := numbers(largest(told["not_again"]))) else ""
+    rules = merged_by_rule(told["merged"])
+    yield "merged", numbers({row["rules"]: row["links"] for row in rules}, "{0:,} by {1}")
+    if rules:
+        yield "", f"such as {rules[0]['link']} with {rules[0]['same_as']}"
+    refused_links = {row["reason"]: row["links"] for row in told["refused"]}
+    yield "links", f"refused: {numbers(refused_links)}" if refused_links else ""
+    if refused_links:
+        yield "", f"such as {told['refused'][0]['link']}"
+    if told["not_pages"]:
+        yield "", f"{told['not_pages']:,} to what is no page (javascript:, mailto: and the like)"
+
+
+def numbers(found: Mapping[str, int], shape: str = "{0:,} {1}", most: int = _NAMED) -> str:
+    """Return counts in a line: "12 robots, 3 too-deep, and 2 more"; none that is 0."""
+    some = [shape.format(number, name) for name, number in found.items() if number]
+    more = [f"and {len(some) - most:,} more"] if len(some) > most + 1 else some[most:]
+    return ", ".join([*some[:most], *more])
+
+
+def largest(found: Mapping[str, int]) -> dict[str, int]:
+    """Return counts, the largest first."""
+    return dict(Counter(found).most_common())
+
+
+def by_alias(rows: Sequence["AliasesRow"]) -> dict[str, int]:
+    """Return how many aliases there are by kind and HTTP status of a redirect."""
+    found = Counter[str]()
+    for row in rows:
+        found[f"redirect {row['status']}" if row["kind"] == "redirect" else row["kind"]] += row[
+            "aliases"
+        ]
+    return largest(found)
 
 
 def _limit_of(store_status: "StatusJSON") -> str | None:
@@ -131,7 +145,7 @@ def rule(found: "RuleReport") -> None:
         ("different", "Evidence against it", "what it is"),
         ("unknown", "Not known yet", "may be the same as"),
     ):
-        shown = [one for one in found.side_by_side if one.pair.verdict == verdict]
+        shown = [one for one in found.side_by_side if one.pair.verdict == verdict][:_EXAMPLES]
         lines = [
             (
                 one.pair.url,
@@ -144,35 +158,6 @@ def rule(found: "RuleReport") -> None:
         table(title, ("URL", what, "by", "on"), lines)
         if more := sum(one.verdict == verdict for one in found.pairs) - len(shown):
             out().print(f"and {more:,} more: --json has all\n")
-
-
-def merged(rows: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
-    """Print how many links each rule merged, with an example."""
-    table(
-        "Merged, by rule",
-        ("rule", "links", "link", "is the same as"),
-        [(row["rules"], row["links"], row["link"], row["same_as"]) for row in merged_by_rule(rows)],
-        console=console,
-    )
-
-
-def merged_by_rule(merged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return how many links each single rule merged, the largest count first.
-
-    Args:
-        merged: as `report.status` returns it: each row has the rules that merged
-            its links, joined by " + ". A link that needed several rules counts for each of them.
-
-    Returns:
-        Rows of the same shape, with one rule each. The example is one that needed few rules.
-    """
-    links: Counter[str] = Counter()
-    example: dict[str, Mapping[str, Any]] = {}
-    for row in sorted(merged, key=lambda row: row["rules"].count("+")):
-        for rule in row["rules"].split(" + "):
-            links[rule] += row["links"]
-            example.setdefault(rule, row)
-    return [{**example[rule], "rules": rule, "links": n} for rule, n in links.most_common()]
 
 
 def dedup(summary: Summary, seconds: float) -> None:
@@ -196,13 +181,13 @@ def dedup(summary: Summary, seconds: float) -> None:
 
 def _dedup_tables(summary: Summary) -> None:
     """Print what rules merged, and what is no URL, on standard error."""
-    merged(
-        [
-            {"rules": rules, "links": lines, "link": _cut(line), "same_as": _cut(same_as)}
-            for rules, lines, line, same_as in summary.merges()
-        ],
-        console=render.err(),
-    )
+    rows = [
+        {"rules": rules, "links": lines, "link": _cut(line), "same_as": _cut(same_as)}
+        for rules, lines, line, same_as in summary.merges()
+    ]
+    if by_rule := merged_by_rule(rows):
+        counts = numbers({row["rules"]: row["links"] for row in by_rule}, "{0:,} by {1}")
+        notify(f"Merged: {counts}, such as {by_rule[0]['link']} with {by_rule[0]['same_as']}")
     if any(" + " in rules for rules in summary.merged):
         notify("A line that several rules merged counts for each of them.")
     if NOT_EXAMINED in summary.merged:

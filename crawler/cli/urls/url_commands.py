@@ -23,12 +23,6 @@ from canonry.crawler.cli.described import (
 )
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import (
-    CanonicalJSON,
-    ExplainJSON,
-    ExtractJSON,
-    RefusedJSON,
-)
 from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import Stream, naming_file
@@ -36,6 +30,7 @@ from canonry.crawler.documents import html
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import LINES
 from canonry.crawler.files.line_streams import LONGEST, Line, in_utf8
+from canonry.crawler.inquiry.url_answer import StepFacts, URLAnswer
 from canonry.crawler.markup import escaped
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import SettingsError
@@ -46,6 +41,41 @@ if TYPE_CHECKING:
 _known_store = click.option(
     "--store", metavar="FILE|URL", help="Also use what this store has learned."
 )
+
+
+class CanonicalJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A URL of `canonry canon`."""
+
+    url: str  # to request
+    identity: str  # the canonical form
+    key: str  # 32 hexadecimal digits
+
+
+class RefusedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that is refused: it is invalid."""
+
+    text: str
+    reason: str  # a name, such as relative
+
+
+class ExplainJSON(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which rules change a URL, and why."""
+
+    text: str  # as given
+    policy: str  # name/version
+    url: str  # to request
+    identity: str  # the canonical form
+    key: str  # 32 hexadecimal digits
+    cautions: list[str]  # reasons to look twice at the URL
+    steps: list[StepFacts]  # from the text to the identity, in order
+    store: URLAnswer | None = None  # with --store: what the store knows of the URL
+
+
+class ExtractJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """The URLs of a text, or the links of a page."""
+
+    urls: list[str]
+    relative: int  # links left out, since the base is not known
 
 
 @described(

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from canonry.crawler.inquiry import merge_facts, refusal_listing, rule_facts
-from canonry.crawler.inquiry.ask import MEMBERS, ask
+from canonry.crawler.inquiry.ask import ask
 from canonry.crawler.inquiry.merge_facts import Merges
 from canonry.crawler.inquiry.refusal_listing import RefusalAnswer, RefusalPage
 from canonry.crawler.inquiry.rule_facts import RuleListing
@@ -17,9 +17,7 @@ from canonry.storage import StoreError
 from canonry.storage.reading import known_url
 from canonry.storage.steering.releases import Refusal
 
-_EXAMPLES = 10
 _LISTED = 50
-_MOST_MEMBERS = 1_000
 _LARGEST_ROW = 10**12 - 1
 
 
@@ -35,13 +33,10 @@ def not_fetched(connection: Connection, asked: Asked) -> NotFetched:
     """Return all reasons; with ``state`` and ``reason``, the newest URLs of that reason.
 
     With ``url``, or the ``row`` of a URL that is too long for a request or has a hidden password,
-    return all that the store knows of it; ``members`` limits how many URLs of its resource are
-    listed.
+    return all that the store knows of it.
     """
     if url := _url_of(connection, asked):
-        members = asked.number("members", MEMBERS, _MOST_MEMBERS)
-        answer = ask(connection, url, asked.now, members=members)
-        return NotFetched(url=answer, reasons=[], one=None)
+        return NotFetched(url=ask(connection, url, asked.now), reasons=[], one=None)
     if reason := asked.text("reason"):
         wanted = Refusal(asked.choice("state", ("held", "failed")), reason)
         return NotFetched(url=None, reasons=[], one=refusal_listing.urls_of(connection, wanted))
@@ -59,7 +54,7 @@ def _url_of(connection: Connection, asked: Asked) -> str:
 
 
 class MadeOne(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules that merged URLs, or one of them; and learned rules, or one of them."""
+    """The rules that merged URLs; and learned rules, or one of them."""
 
     merges: Merges | None  # null: the query is about learned rules
     rules: RuleListing | None  # null: the query is about merges
@@ -68,23 +63,12 @@ class MadeOne(msgspec.Struct, frozen=True, kw_only=True):
 def made_one(connection: Connection, asked: Asked) -> MadeOne:
     """Return the rules that merged URLs, and the learned ones that act.
 
-    With ``rule``, return the latest merges of that rule. With ``state`` or ``host``, return the
-    learned rules of it, and with ``id`` one with its evidence; ``after`` continues a list where the
-    last answer ended.
+    With ``state`` or ``host``, return the
+    learned rules of it, and with ``id`` one with its evidence.
     """
-    if asked.text("rule"):
-        return MadeOne(merges=_merges(connection, asked), rules=None)
-    if any(map(asked.text, ("state", "host", "id", "after"))):
+    if any(map(asked.text, ("state", "host", "id"))):
         return MadeOne(merges=None, rules=_rules(connection, asked))
-    return MadeOne(merges=_merges(connection, asked), rules=_rules(connection, asked))
-
-
-def _merges(connection: Connection, asked: Asked) -> Merges:
-    """Return all rules that merged URLs; with a name, also the latest merges of that one."""
-    try:
-        return merge_facts.merges(connection, asked.text("rule"), _EXAMPLES)
-    except LookupError:
-        raise BadQuestionError("no such rule has merged anything in this store") from None
+    return MadeOne(merges=merge_facts.merges(connection), rules=_rules(connection, asked))
 
 
 def _rules(connection: Connection, asked: Asked) -> RuleListing:
@@ -98,8 +82,4 @@ def _rules(connection: Connection, asked: Asked) -> RuleListing:
         return replace(listed, chosen=rule_facts.report_on(connection, rule))
     if host := asked.text("host"):
         return rule_facts.of_host(connection, host, _LISTED)
-    state = asked.choice("state", STATE_ORDER)
-    try:
-        return rule_facts.in_state(connection, state, _LISTED, asked.text("after"))
-    except LookupError:
-        raise BadQuestionError('"after" has to be what "more" was') from None
+    return rule_facts.in_state(connection, asked.choice("state", STATE_ORDER), _LISTED)

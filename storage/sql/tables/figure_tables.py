@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Float,
-    Index,
     LargeBinary,
     SmallInteger,
     Table,
@@ -12,7 +11,6 @@ from sqlalchemy import (
 )
 
 from canonry.storage.sql.tables.table_parts import (
-    FOLLOWS,
     OF_ONE_POLICY,
     TOGETHER,
     RowId,
@@ -42,24 +40,6 @@ merges = Table(
     Column("count", BigInteger, nullable=False, comment="links merged by them", info=TOGETHER),
     Column("raw_url", Words, nullable=False, comment="one such link ..."),
     Column("same_as", Words, nullable=False, comment="... and the URL that it is the same as"),
-)
-
-merge_examples = Table(
-    "merge_examples",
-    metadata,
-    Column("id", RowId, primary_key=True, comment="counts up: the latest have the largest"),
-    Column("rules", Text, nullable=False, comment="the rules that merged two raw URLs"),
-    Column("raw_url", Words, nullable=False, comment="a link ..."),
-    Column(
-        "url_id",
-        BigInteger,
-        nullable=False,
-        comment="... and the URL that it is the same as",
-        info=FOLLOWS,
-    ),
-    Column("source_id", BigInteger, comment="the URL on whose page the link stood", info=FOLLOWS),
-    Column("seen_at", Float, nullable=False, comment="seconds since 1970, UTC"),
-    Index("merge_examples_by_rules", "rules", "id"),
 )
 
 refusals = Table(

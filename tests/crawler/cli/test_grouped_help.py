@@ -71,8 +71,8 @@ def test_settings_tell_their_sources_and_no_secrets(tmp_path: Path) -> None:
     )
     env = {"CANONRY_CRAWL_CONTACT": "ops@b.example", "CANONRY_CRAWL_DELAY": "3.5"}
     told = shown("settings", "--config", str(file), env=env)
-    assert "delay 3.5 CANONRY_CRAWL_DELAY" in told  # it overrides the file
-    assert 'contact "ops@b.example" CANONRY_CRAWL_CONTACT' in told
+    assert "crawl.delay 3.5 CANONRY_CRAWL_DELAY" in told  # it overrides the file
+    assert 'crawl.contact "ops@b.example" CANONRY_CRAWL_CONTACT' in told
     as_json = shown("settings", "--config", str(file), "--json")
     assert f'"value":2.5,"source":"{file}, line 2"' in as_json.replace(": ", ":").replace(
         ', "', ',"'

@@ -121,7 +121,7 @@ def test_only_what_is_due_is_asked_and_a_token_is_no_change(tmp_path: Path) -> N
     assert "changed at 4 of 4 later visits; asked every " in told
     pass_time(tmp_path, waits["/often"] / DAY + 0.01)
     told = run_command("status", "--store", store, folder=tmp_path).stdout.decode()
-    assert "1 page due for --recrawl\n" in told
+    assert "due        1 page for --recrawl\n" in told
     assert site.recrawl(tmp_path).keys() == {"/", "/often"}
 
 

@@ -60,7 +60,7 @@ def test_the_status_tells_them_apart_from_pages_that_were_read(tmp_path: Path) -
     crawl(tmp_path, answer([]), fetch={"only_types": ["html"]})
     store = ["--store", f"sqlite:///{tmp_path / 'store.db'}"]
     said = CliRunner().invoke(main, ["status", *store]).output
-    assert "2 pages of these answered, but the body was not read: other-type 2" in said
+    assert "not read   bodies of 2 other-type" in said
     found = msgspec.json.decode(CliRunner().invoke(main, ["status", *store, "--json"]).output)
     assert found["unread"] == {"other-type": 2}
     assert found["pages_by_status"] == {"200": 5, "404": 1}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 from support.stores import admit, assert_counts_are_right, candidate, open_store, visited
 
 from canonry.storage import Page, State, Store
@@ -95,7 +96,8 @@ def found(store: Store) -> dict[str, int]:
     """Return what the last recrawl has found, without zeros."""
     with store.transaction() as connection:
         status = report.status(connection)["recrawl"]
-    return {name: n for name, n in status.items() if n and name != "began"}
+    assert status is not None
+    return {name: n for name, n in asdict(status).items() if n and name != "began"}
 
 
 ALL = {url_id: f"page {url_id}" for url_id in EVERY}

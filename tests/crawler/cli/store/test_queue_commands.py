@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from support.stores import candidate, open_store, visited
+from support.stores import candidate, open_store
 
 from canonry.crawler.admission import url_filter
 from canonry.crawler.cli.commands import main
 from canonry.crawler.settings import load
-from canonry.storage import State
 from canonry.storage.reading import report
-from canonry.storage.records import Page
 
 
 @pytest.fixture
@@ -83,34 +81,3 @@ def test_patterns_are_listed_excluded_and_included(store: str) -> None:
     assert "4 URLs went back" in run(store, "patterns", "include", pattern).stderr
     assert queued(store) == 5
     assert run(store, "patterns", "exclude", "/day/").exit_code == 2
-
-
-def test_the_patterns_of_pages_that_repeat_others_are_listed(tmp_path: Path) -> None:
-    made = open_store(tmp_path)
-    limits = load(None, {}).traps
-    made.budgets_of = lambda url: url_filter.budgets_of(url, limits)
-    edits = [f"http://w.example/index.php?title={name}&action=edit" for name in "abcd"]
-    views = [f"http://w.example/index.php?title={name}" for name in "abcd"]
-    gone = [f"http://w.example/gone{name}" for name in "ab"]
-    for at, url in enumerate([*edits, *views, *gone]):
-        [found] = made.admit([candidate(url)], 1.0)
-        page = Page(200, 0.1, "text/html", 3, b"%-16d" % at, None, None, 0)
-        if url in edits:
-            page = page._replace(digest=b"please log in ..")
-        if url in gone:
-            page = page._replace(status=404, digest=b"not found .....")
-        made.record([visited(found.url_id, State.FETCHED, page=page)], at)
-    made.close()
-    store = str(tmp_path / "store.db")
-    found = json.loads(run(store, "patterns", "repeats", "--json").stdout)
-    assert found["looked_at"] == len(edits + views)
-    [only] = found["patterns"]
-    pattern = "w.example/index.php?action&title"
-    assert (only["pattern"], only["pages"], only["repeats"], only["queued"]) == (pattern, 4, 3, 4)
-    assert only["example"] in edits[1:]
-    told = run(store, "patterns", "repeats")
-    assert "25%" in told.stdout
-    assert f"canonry patterns exclude '{pattern}' --dry-run" in told.stderr
-    assert run(store, "patterns", "exclude", pattern).exit_code == 0
-    assert "(excluded)" in run(store, "patterns", "repeats").stdout
-    assert "no repeats" in run(store, "patterns", "repeats", "--last", "4").stderr

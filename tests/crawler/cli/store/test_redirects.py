@@ -11,7 +11,7 @@ from support.made_pages import WORDS
 from support.servers import Answer, ok, raw_server
 from support.sites import exported, from_thread, run_command
 
-from canonry.crawler.cli.printed.all_printed import ROWS
+from canonry.crawler.cli.all_printed import ROWS
 
 SEED = "http://h.example/"
 PAGES = 24

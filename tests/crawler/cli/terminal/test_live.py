@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.cli.terminal.live import End, Ending, LiveDisplay
+from canonry.crawler.cli.terminal.live import End, Ending, display
 from canonry.crawler.observe.progress import Progress, Speed
 
 PROGRESS = Progress(
@@ -43,7 +43,7 @@ def shown(
 ) -> list[str]:
     """Return the lines of the display on a terminal of some size."""
     console = Console(file=io.StringIO(), width=width, height=height, soft_wrap=True)
-    console.print(LiveDisplay(progress, status, speed, end), soft_wrap=False)
+    console.print(display(progress, status, speed, end, width), soft_wrap=False)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]
 
@@ -58,13 +58,13 @@ def test_it_shows_the_run_the_queue_the_time_left_and_the_store() -> None:
         "store 1,234 fetched (234 errors), 7 redirected, 12 failed, 1,045 held",
     ]
     text = "\n".join(lines)
-    for words in ("merged by", "errors", "234 status 404", "12 timeout", "1,040 out-of-scope"):
+    for words in ("merged by 4,321 host-case", "errors 234 status 404, 12 timeout", "1,040 out-of"):
         assert words in text
     assert "status 200" not in text
-    assert "4 others" in text, "what has no room is summed up"
+    assert "8 more" in text, "what has no room is counted"
 
 
-@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 200])
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 @pytest.mark.parametrize("height", [24, 50])
 def test_it_fits_the_terminal(width: int, height: int) -> None:
     lines = shown(width=width, height=height)
@@ -101,6 +101,14 @@ def test_what_is_nothing_is_not_told() -> None:
     assert "in flight" not in text, "between two requests to a host there is none, mostly"
     assert "failed" not in text
     assert " ".join(text.split()).endswith("store 3 fetched")
+
+
+def test_the_host_that_waits_longest_is_named_with_its_reason() -> None:
+    waiting = {"host": "a.example", "until": "2026-11-30T04:08:45.963Z", "reason": "status 503"}
+    [line] = [line for line in shown({"waiting": [waiting] * 3}) if line.startswith("waits")]
+    assert " ".join(line.split()) == (
+        "waits a.example until 2026-11-30 04:08Z (status 503), and 2 more"
+    )
 
 
 def test_the_end_is_told_where_it_can_be_estimated_and_does_not_jump() -> None:

@@ -1,11 +1,14 @@
-"""What the command prints for people: plurals, and merges by rule."""
+"""What the command prints for people: tables, long lines, and merges by rule."""
 
 import io
+from collections.abc import Sequence
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
-from canonry.crawler.cli.terminal import render, summaries
+from canonry.crawler.cli.terminal import render
+from canonry.crawler.plurals import merged_by_rule
 
 MERGED = [
     {"rules": "host-case + fragment", "links": 5, "link": "HTTP://A/#x", "same_as": "http://a/"},
@@ -15,7 +18,7 @@ MERGED = [
 
 
 def test_a_link_counts_for_each_rule_that_it_needed() -> None:
-    rows = summaries.merged_by_rule(MERGED)
+    rows = merged_by_rule(MERGED)
     assert [(row["rules"], row["links"]) for row in rows] == [
         ("fragment", 7),
         ("host-case", 5),
@@ -24,11 +27,67 @@ def test_a_link_counts_for_each_rule_that_it_needed() -> None:
     assert rows[0]["link"] == "http://a/#y", "the example needed one rule only"
 
 
-def test_long_urls_are_whole_in_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    summaries.merged([{**MERGED[1], "link": f"http://a/#\n{'y' * 100}"}])
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[0] == "Merged, by rule"
-    assert f"    http://a/# {'y' * 100}" in shown, "on a line of its own"
+COLUMNS = ("rule", "links", "link", "it says")
+SHORT = ("fragment", 1234, "http://a/#y", "")
+LONG = ("host", 5, f"http://a/{'x' * 90}", "a sentence of words that are not too long")
+
+
+def printed(rows: Sequence[Sequence[object]], width: int, *, is_terminal: bool = True) -> list[str]:
+    """Return the lines of a table."""
+    file = io.StringIO()
+    console = Console(
+        file=file, force_terminal=is_terminal, width=width, soft_wrap=True, color_system=None
+    )
+    render.table("A table", COLUMNS, rows, console)
+    return file.getvalue().splitlines()
+
+
+def test_a_table_that_fits_is_in_a_box_without_its_empty_columns() -> None:
+    assert printed([SHORT, ("host", 5, "http://a/", "")], 40) == [
+        "A table",
+        "┌──────────┬───────┬─────────────┐",
+        "│ rule     │ links │ link        │",
+        "├──────────┼───────┼─────────────┤",
+        "│ fragment │ 1,234 │ http://a/#y │",
+        "│ host     │     5 │ http://a/   │",
+        "└──────────┴───────┴─────────────┘",
+        "",
+    ]
+
+
+def test_a_row_that_does_not_fit_is_a_block_and_in_a_pipe_it_is_a_line() -> None:
+    assert printed([SHORT, LONG], 80)[1:] == [
+        "  rule     fragment",
+        "  links    1,234",
+        "  link     http://a/#y",
+        "",
+        "  rule     host",
+        "  links    5",
+        "  link",
+        f"    {LONG[2]}",
+        f"  it says  {LONG[3]}",
+        "",
+    ]
+    heading, *rows = printed([SHORT, LONG], 80, is_terminal=False)[1:-1]
+    assert heading.split()[:3] == ["rule", "links", "link"]
+    assert [row.split()[:3] for row in rows] == [
+        ["fragment", "1,234", SHORT[2]],
+        ["host", "5", LONG[2]],
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 50, 80, 110, 145, 300])
+def test_no_cell_is_cut_and_only_sentences_are_broken(width: int) -> None:
+    rows = [SHORT, LONG, ("", 1_000_000, "http://例え.example/", "")]
+    lines = printed(rows, width)
+    words = {word for line in lines for word in line.split()}
+    assert {"1,234", "1,000,000", LONG[2], rows[2][2], *LONG[3].split()} <= words
+    assert all(cell_len(line) <= width for line in lines if "│" in line)
+    assert any("│" in line for line in lines) == (width >= 145)
+
+
+def test_foreign_texts_cannot_change_the_lines() -> None:
+    assert "a  b⟨U+001B⟩[2K" in printed([("a\n\tb\x1b[2K", 1, "", "")], 80)[4]
 
 
 def test_only_a_terminal_cuts_a_link_of_a_megabyte() -> None:
@@ -37,7 +96,7 @@ def test_only_a_terminal_cuts_a_link_of_a_megabyte() -> None:
     for is_terminal in (True, False):
         file = io.StringIO()
         console = Console(file=file, force_terminal=is_terminal, width=80, soft_wrap=True)
-        summaries.merged([{**MERGED[1], "link": link}], console)
+        render.table("", ("link", "links"), [(link, 2)], console)
         shown[is_terminal] = file.getvalue()
     assert link[:2_000] in shown[True]
     assert len(shown[True]) < 3_000

@@ -32,7 +32,7 @@ def test_a_crawl_that_stopped_at_its_limit_of_pages_has_not_finished(
 
 def test_an_alias_of_a_rule_has_no_status(tmp_path: Path) -> None:
     hold_a_name(tmp_path)
-    assert "Aliases kind count rule 1" in _status(tmp_path)
+    assert "aliases 1 rule" in _status(tmp_path)
     done = CliRunner().invoke(main, ["status", "--json", "--store", url_of(tmp_path)])
     assert json.loads(done.stdout)["aliases"] == [{"kind": "rule", "status": None, "aliases": 1}]
 

@@ -9,12 +9,18 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from canonry.crawler.cli.printed import file_json, policy_json, rule_json, store_json
+from canonry.crawler.cli.crawl import crawl_command, scope_command, settings_command
+from canonry.crawler.cli.printed import file_json, store_json
+from canonry.crawler.cli.rules import policy_command, rules_commands, shared_rules
+from canonry.crawler.cli.store import queue_commands, store_commands
+from canonry.crawler.cli.urls import url_commands
 from canonry.crawler.demo.run import DemoResults
 from canonry.crawler.inquiry.host_listing import HostListing
-from canonry.crawler.inquiry.pattern_listing import ExclusionPreview, PatternListing
+from canonry.crawler.inquiry.pattern_listing import (
+    ExclusionPreview,
+    PatternListing,
+)
 from canonry.crawler.inquiry.refusal_listing import RefusalListing
-from canonry.crawler.inquiry.repeat_listing import RepeatListing
 from canonry.crawler.inquiry.rule_facts import RuleReport
 from canonry.crawler.inquiry.url_answer import URLAnswer
 from canonry.crawler.observe.log import LogLine
@@ -57,15 +63,15 @@ class MigratedURL(msgspec.Struct, frozen=True, kw_only=True):
 
 PRINTED: MappingProxyType[str, Any] = MappingProxyType(
     {
-        "canon": file_json.CanonicalJSON | file_json.RefusedJSON,  # for each line
-        "crawl": store_json.CrawlJSON,
+        "canon": url_commands.CanonicalJSON | url_commands.RefusedJSON,  # for each line
+        "crawl": crawl_command.CrawlJSON,
         "dedup": file_json.DedupJSON,
         "demo": DemoResults,
-        "explain": file_json.ExplainJSON,
-        "extract": file_json.ExtractJSON,
-        "hosts block": store_json.SteeredJSON,
+        "explain": url_commands.ExplainJSON,
+        "extract": url_commands.ExtractJSON,
+        "hosts block": queue_commands.SteeredJSON,
         "hosts list": HostListing,
-        "hosts unblock": store_json.SteeredJSON,
+        "hosts unblock": queue_commands.SteeredJSON,
         "keys diff": file_json.ComparedKeysJSON,
         "keys from-store": file_json.WrittenKeysJSON,
         "keys info": file_json.KeysInfoJSON,
@@ -73,27 +79,26 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "keys publish": file_json.PublishedKeysJSON,
         "keys to-store": file_json.AddedKeysJSON,
         "migrate": file_json.MigratedJSON,
-        "patterns exclude": ExclusionPreview | store_json.SteeredJSON,
-        "patterns include": store_json.SteeredJSON,
+        "patterns exclude": ExclusionPreview | queue_commands.SteeredJSON,
+        "patterns include": queue_commands.SteeredJSON,
         "patterns list": PatternListing,
-        "patterns repeats": RepeatListing,
-        "policy check": policy_json.CheckedPoliciesJSON,
-        "policy list": policy_json.PoliciesJSON,
-        "policy show": policy_json.PolicyJSON,
+        "policy check": policy_command.CheckedPoliciesJSON,
+        "policy list": policy_command.PoliciesJSON,
+        "policy show": policy_command.PolicyJSON,
         "refused list": RefusalListing,
-        "refused release": store_json.SteeredJSON,
-        "rules convert": rule_json.ConvertedJSON,
-        "rules import": rule_json.ImportedJSON,
-        "rules list": rule_json.RulesJSON,
-        "rules mine": rule_json.MinedJSON,
-        "rules reinstate": rule_json.ReinstatedJSON,
-        "rules revoke": rule_json.RevokedJSON,
+        "refused release": queue_commands.SteeredJSON,
+        "rules convert": shared_rules.ConvertedJSON,
+        "rules import": shared_rules.ImportedJSON,
+        "rules list": rules_commands.RulesJSON,
+        "rules mine": shared_rules.MinedJSON,
+        "rules reinstate": rules_commands.ReinstatedJSON,
+        "rules revoke": rules_commands.RevokedJSON,
         "rules show": RuleReport,
-        "settings": file_json.SettingsJSON,
-        "scope test": store_json.ScopeJSON,
+        "settings": settings_command.SettingsJSON,
+        "scope test": scope_command.ScopeJSON,
         "status": store_json.StatusJSON,
-        "move": store_json.MovedJSON,
-        "upgrade": store_json.UpgradeJSON,
+        "move": store_commands.MovedJSON,
+        "upgrade": store_commands.UpgradeJSON,
         "why": URLAnswer,
     }
 )

@@ -15,8 +15,8 @@ from generators.json_page import kinds_of, schema_of
 from support.sites import crawl_words, demo_site
 
 from canonry.canon.pipeline import is_compiled
+from canonry.crawler.cli.all_printed import PRINTED, ROWS
 from canonry.crawler.cli.commands import main
-from canonry.crawler.cli.printed.all_printed import PRINTED, ROWS
 from canonry.crawler.cli.store.export_command import WHAT
 from canonry.crawler.demo.site import SEED
 
