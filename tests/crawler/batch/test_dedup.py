@@ -17,9 +17,6 @@ from support.sites import exported, run_command, wait_for
 from support.strategies import raw, tries
 
 import canonry
-from canonry.crawler.files import pieces
-from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.line_streams import LONGEST
 
 LINES = b"""http://a.example/
@@ -320,14 +317,3 @@ def test_a_table_counts_the_same_with_any_delimiter(tmp_path: Path, delimiter: s
     assert found["refused_samples"]["relative"].startswith("in:3: ")
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["line"] for row in written] == [2, 4]
-
-
-def test_pieces_of_a_table_have_its_line_numbers(tmp_path: Path) -> None:
-    rows = "".join(f"{n}\thttp://a.example/{n}\n" for n in range(2, 200))
-    (tmp_path / "in").write_text(f"n\turl\n{rows}")
-    form = InputFormat(column="url")
-    parts = pieces.pieces_of(str(tmp_path / "in"), form, 1000)
-    assert len(parts) > 2
-    first, second = ([*pieces.read(part, form)] for part in parts[:2])
-    assert [block.first for block in first if isinstance(block, Block)] == [2]
-    assert [block.first for block in second if isinstance(block, Block)] == [1]

@@ -9,8 +9,9 @@ import pytest
 from support.disks import Disk
 
 import canonry
-from canonry.crawler.batch import checkpoint, dedup_job, job
+from canonry.crawler.batch import checkpoint, job
 from canonry.crawler.batch.checkpoint import Workplace
+from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.partition import Partitions
 
 WEB = canonry.Canonicalizer("web")
@@ -30,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "in").write_bytes(b"\n".join([*lines, b"no url"]))
     (tmp_path / "expected").mkdir()
     monkeypatch.chdir(tmp_path / "expected")
-    job.run(asked(), WEB, lambda _count: None, print)
+    job.run(asked())
     for name, value in (("_SAVE_EVERY", 0.0), ("_SAVING", 0.0)):
         monkeypatch.setattr(checkpoint, name, value)
     monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 14)
@@ -41,14 +42,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(memory: int = 1 << 26) -> dedup_job.Job:
-    return dedup_job.Job(["../in"], "out", map="map", memory=memory)
+def asked(memory: int = 1 << 26) -> Job:
+    return Job(["../in"], WEB, "out", map="map", memory=memory)
 
 
 def resumed(folder: Path, memory: int) -> list[str]:
     """Resume a job; check what it writes, and return what it says."""
     said: list[str] = []
-    job.run(asked(memory), WEB, lambda _count: None, said.append)
+    job.run(asked(memory)._replace(notify=said.append))
     for name in OUTPUTS:
         assert Path(name).read_bytes() == (folder / "expected" / name).read_bytes()
     return said
@@ -70,7 +71,7 @@ def killed_after(saves: int, memory: int, monkeypatch: pytest.MonkeyPatch) -> bo
     with monkeypatch.context() as patch:
         patch.setattr(Workplace, "save", save)
         try:
-            job.run(asked(memory), WEB, lambda _count: None, lambda _message: None)
+            job.run(asked(memory))
         except Killed:
             shutil.move("../killed", ".out.work")
             return True
@@ -153,7 +154,7 @@ def test_outputs_have_their_names_on_the_disk_before_keys_count(
     Path("keys").mkdir()
     disk = Disk(Path.cwd())
     with disk.watching(monkeypatch):
-        job.run(asked()._replace(seen="keys/seen.keys"), WEB, lambda _count: None, print)
+        job.run(asked()._replace(seen="keys/seen.keys"))
     for file in (*OUTPUTS, "keys/seen.keys"):
         Path(file).unlink()
     disk.restore()
