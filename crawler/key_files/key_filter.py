@@ -8,7 +8,7 @@ docs/reference/formats.md.
 import hashlib
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import IO, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.crawler.compression import gz, write_all
-from canonry.crawler.key_files.sorted_keys import KEYS_IN_PAGE, PAGE, Halves, Keys, joined
+from canonry.crawler.key_files.sorted_keys import KEYS_IN_PAGE, PAGE, Halves, Keys, in_lots
 from canonry.crawler.locations import Ranges
 
 SHARD = 1024  # pages
@@ -164,7 +164,7 @@ def write(file: IO[bytes], chunks: Iterable[Keys]) -> FilterIndex:
         chunks: all keys, sorted.
     """
     rows, at = [], 0
-    for keys in _shards_of(chunks):
+    for keys in in_lots(chunks, SHARD * KEYS_IN_PAGE):
         data = _made(keys)
         write_all(file, data)
         rows.append((len(data), gz.crc32(data)))
@@ -238,19 +238,3 @@ def _prints(
 
 def _sum_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _shards_of(chunks: Iterable[Keys]) -> Iterator[Keys]:
-    """Yield sorted keys in arrays for whole shards; the last one may be smaller."""
-    waiting: list[Keys] = []
-    count, full = 0, SHARD * KEYS_IN_PAGE
-    for chunk in chunks:
-        waiting.append(chunk)
-        count += len(chunk)
-        if count >= full:
-            keys = joined(waiting)
-            whole = count - count % full
-            yield from (keys[n : n + full] for n in range(0, whole, full))
-            waiting, count = [keys[whole:]], count - whole
-    if count:
-        yield joined(waiting)

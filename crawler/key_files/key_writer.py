@@ -30,7 +30,7 @@ from canonry.crawler.key_files.sorted_keys import (
     Keys,
     as_keys,
     highs,
-    joined,
+    in_lots,
 )
 from canonry.crawler.settings import SettingsError
 
@@ -163,7 +163,7 @@ def _with_part(file: IO[bytes], state: KeyState, chunks: Iterable[Keys], job: st
     count = 0
     fences: list[bytes] = []
     sums: list[int] = []
-    for pages in _whole_pages(chunks):
+    for pages in in_lots(chunks, _SOME // KEYS_IN_PAGE * KEYS_IN_PAGE):
         data = pages.tobytes()
         write_all(file, data)
         fences.append(highs(pages[::KEYS_IN_PAGE]).astype(">u8").tobytes())
@@ -175,22 +175,6 @@ def _with_part(file: IO[bytes], state: KeyState, chunks: Iterable[Keys], job: st
         return state
     part = KeyPart(at, count, hashlib.blake2b(index, digest_size=16).hexdigest(), job)
     return KeyState(state.generation, (*state.parts, part))
-
-
-def _whole_pages(chunks: Iterable[Keys]) -> Iterator[Keys]:
-    """Yield keys in whole pages; only the last page may not be full."""
-    waiting: list[Keys] = []
-    count = 0
-    for chunk in chunks:
-        waiting.append(chunk)
-        count += len(chunk)
-        if count >= _SOME:
-            keys = joined(waiting)
-            count %= KEYS_IN_PAGE
-            yield keys[: len(keys) - count]
-            waiting = [keys[len(keys) - count :]]
-    if count:
-        yield joined(waiting)
 
 
 def keys_in(path: Path) -> Iterator[Keys]:
