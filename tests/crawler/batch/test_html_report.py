@@ -29,7 +29,7 @@ HOSTILE = [
     b"http://u:secret@a.example/1",
     b"HTTP://u:secret@a.example/1",
     b"http://a.example/" + b"long" * 500_000,
-    b"http://a.example/" + b"long" * 500_000 + b"#x",
+    b"http://a.example/" + b"long" * 500_000 + b"?gclid=1#x",
     b"http://a.example/annual_statements.of_subsidiaries?quarterly=consolidated&utm_source=news",
     b"http://a.example:80/annual_statements.of_subsidiaries?quarterly=consolidated",
     b"/relative",

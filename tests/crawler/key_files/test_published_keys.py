@@ -16,10 +16,9 @@ from support.sites import run_command
 
 import canonry.seen
 from canonry.canon.policies import preset
-from canonry.crawler.key_files import key_filter, published_keys
+from canonry.crawler.key_files import published_keys
 from canonry.crawler.key_files.key_file import KeyFileError, opened_keys
-from canonry.crawler.key_files.key_filter import FilterError
-from canonry.crawler.key_files.published_keys import Publication, opened_publication
+from canonry.crawler.key_files.published_keys import FilterError, Publication, opened_publication
 from canonry.crawler.key_files.seen_file import extending
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 from canonry.crawler.settings import SettingsError
@@ -63,7 +62,7 @@ def test_it_answers_as_the_file(tmp_path: Path, count: int) -> None:
 def test_keys_that_begin_alike_are_found_over_pages_and_shards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_filter, "SHARD", 2)
+    monkeypatch.setattr(published_keys, "SHARD", 2)
     same, more = b"\7" * 8, b"\6" * 8
     keys = [more + n.to_bytes(8) for n in range(300)] + [same + n.to_bytes(8) for n in range(2000)]
     made(tmp_path, keys)
@@ -225,8 +224,8 @@ def test_a_server_without_ranges_and_another_policy_and_no_publication(
 def test_shards_leave_memory_when_there_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_filter, "SHARD", 2)
-    monkeypatch.setattr(key_filter, "_HELD", 2000)
+    monkeypatch.setattr(published_keys, "SHARD", 2)
+    monkeypatch.setattr(published_keys, "_HELD", 2000)
     keys = some_keys(7, 5000)
     made(tmp_path, keys)
     with opened_publication(str(tmp_path / "pub")) as file:
