@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -26,20 +25,6 @@ from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.rows.urls import raw_urls
 
 
-class Entry(NamedTuple):
-    """A line that is a URL."""
-
-    raw_url: str
-    canonical: Canonical
-
-
-class Repeat(NamedTuple):
-    """The raw URL that a line repeats."""
-
-    raw_url: str
-    rules: str  # that merged the two; "" for the same raw URL
-
-
 class Claims:
     """Claims URLs in a store, where the new ones join the queue.
 
@@ -58,8 +43,16 @@ class Claims:
         self._connection = connection
         self._known = Equivalences(connection)
 
-    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
-        """Return for each entry what it repeats, or None if it is the first of its resource."""
+    def claim(self, entries: Sequence[tuple[str, Canonical]]) -> list[tuple[str, str] | None]:
+        """Claim URLs.
+
+        Args:
+            entries: raw URLs with their canonical forms.
+
+        Returns:
+            For each, None if it is the first of its resource; else the raw URL that it repeats, and
+            the rules that merged the two, "" for the same raw URL.
+        """
         candidates = [
             Candidate(
                 url=canonical.url,
@@ -80,7 +73,7 @@ class Claims:
         }
         new = {claim.url_id for claim in claims if claim.new} & set(ends.values())
         first_raw_urls = raw_urls(self._connection, set(ends.values()) - new)
-        repeats: list[Repeat | None] = []
+        repeats: list[tuple[str, str] | None] = []
         for (raw_url, _), claim in zip(entries, claims, strict=True):
             end = ends[claim.url_id]
             if end in new and end not in first_raw_urls:
@@ -90,7 +83,7 @@ class Claims:
             steps = led[claim.url_id].steps if claim.url_id in led else ()
             ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
             rules = " + ".join(ways) or self._store.merging_rules(raw_url, first_raw_urls[end])
-            repeats.append(Repeat(first_raw_urls[end], rules))
+            repeats.append((first_raw_urls[end], rules))
         return repeats
 
 
@@ -129,7 +122,7 @@ def dedup(job: Job, claims: Claims, results: Results) -> Summary:
         }
         refused |= block.refused
         entries = [
-            Entry(to_text(line), one)
+            (to_text(line), one)
             for n, (line, one) in enumerate(zip(lines, found, strict=True))
             if n not in refused and not isinstance(one, Refused)
         ]

@@ -1,15 +1,17 @@
 """The fate of each line of a dedup, and how many lines had each fate."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Self
+
+import msgspec
 
 from canonry.canon import redact, redaction
 
 NOT_EXAMINED = "(not looked into)"  # instead of the rules that merged a line
 
 
-class MergedLines(NamedTuple):
-    """The lines that one set of rules merged."""
+class MergedLines(msgspec.Struct, frozen=True):
+    """Lines that one set of rules merged with earlier ones."""
 
     rules: str  # joined by " + "
     lines: int

@@ -28,7 +28,7 @@ from canonry.crawler.cli.described import (
 )
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import DedupJSON, MergedLinesJSON
+from canonry.crawler.cli.printed.file_json import DedupJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs
@@ -188,7 +188,7 @@ def dedup(
     if as_json:
         counts = msgspec.to_builtins(summary)
         del counts["merged_samples"]
-        counts["merged"] = [MergedLinesJSON(**one._asdict()) for one in summary.merges()]
+        counts["merged"] = summary.merges()
         print_json(DedupJSON(**counts, seconds=seconds))
     else:
         summaries.dedup(summary, seconds)

@@ -198,8 +198,8 @@ def _dedup_tables(summary: Summary) -> None:
     """Print what rules merged, and what is no URL, on standard error."""
     merged(
         [
-            {"rules": rules, "links": lines, "link": _cut(line), "same_as": _cut(same_as)}
-            for rules, lines, line, same_as in summary.merges()
+            {"rules": m.rules, "links": m.lines, "link": _cut(m.line), "same_as": _cut(m.same_as)}
+            for m in summary.merges()
         ],
         console=render.err(),
     )

@@ -8,6 +8,7 @@ import signal
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -184,7 +185,7 @@ def test_against_an_empty_store_it_is_the_plain_definition(tmp_path: Path) -> No
     assert (tmp_path / "map.tsv").read_bytes() == mapped
     found = json.loads(done.stdout)
     assert (found["distinct"], found["exact"]) == (summary.distinct, summary.exact)
-    assert found["merged"] == [one._asdict() for one in summary.merges()]
+    assert found["merged"] == msgspec.to_builtins(summary.merges())
 
 
 def test_an_interrupted_run_leaves_neither_output_nor_claims(tmp_path: Path) -> None:
