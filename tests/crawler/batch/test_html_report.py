@@ -113,6 +113,9 @@ def test_it_says_how_it_was_made_and_what_each_rule_does(browser: Browser, repor
         made = datetime.fromisoformat(page.locator("time").get_attribute("datetime") or "")
         assert abs((datetime.now(UTC) - made).total_seconds()) < 600
         assert page.get_by_text("policy web@").count() == 1
+        said = page.locator("body").inner_text()
+        for part in ("19 lines in", "7 distinct resources", "merged by rules", "u:***@"):
+            assert part in said, part
         assert page.get_by_text(Reason.RELATIVE.value).count() == 1
 
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -177,20 +176,6 @@ def test_decompressing_a_file_does_not_close_it(tmp_path: Path, compress: object
         assert file.tell() == (tmp_path / "in").stat().st_size
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_truncated_file_yields_its_whole_lines(tmp_path: Path, compress: object) -> None:
-    rng = random.Random(1)
-    lines = b"".join(b"http://a.example/%d\n" % rng.randrange(1 << 60) for n in range(100_000))
-    whole = compress(lines)  # type: ignore[operator]
-    (tmp_path / "in").write_bytes(whole[: len(whole) // 2])
-    kept, _, summary = run(tmp_path / "in", mapped=False)
-    assert lines.startswith(kept)
-    assert len(kept) > 100_000
-    assert "in: breaks off after line" in summary.cut[0]
-    assert len(summary.cut) == 1
-
-
 def test_an_input_that_changes_between_the_passes_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_bytes(b"http://a.example/1\nhttp://a.example/2\n")
@@ -260,50 +245,6 @@ def test_all_bytes_are_written_to_a_file_that_takes_them_in_pieces() -> None:
     tired = Tired()
     compression.write_all(tired, bytes(range(200)))
     assert tired.getvalue() == bytes(range(200))
-
-
-class Page(HTMLParser):
-    """The text of a page, and what it loads from elsewhere."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.words: list[str] = []
-        self.asks: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del tag
-        self.asks += [value for name, value in attrs if name in {"src", "href"} and value]
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
-def test_a_report_is_one_page_for_people(tmp_path: Path) -> None:
-    lines = [b"http://a.example/<b>", b"http://a.example/1", b"http://A.example/1#x"]
-    lines += [b"http://u:secret@a.example/%d" % (n % 3) for n in range(9)]
-    lines += [b"no <script>url", b"", b"HTTP://u:secret@a.example/0"]
-    words = ["dedup", "-", "--report", "about.html", "-o", "out.txt"]
-    done = run_command(*words, folder=tmp_path, data=b"\n".join(lines))
-    assert done.returncode == 0, done.stderr
-    text = (tmp_path / "about.html").read_text(encoding="utf-8")
-    page = Page(text)
-    said = "".join(page.words)
-    assert [asked for asked in page.asks if not asked.startswith("#")] == [], "it is self-contained"
-    assert "secret" not in text
-    assert "<script>" not in text
-    assert "no <script>url" in said
-    for part in (
-        "15 lines in",
-        "5 distinct resources",
-        "repeated as spelled",
-        "host-case + fragment",
-        "http://u:***@a.example/0",
-        "relative",
-    ):
-        assert part in said, part
-    both = run_command(*words, "--store", "sqlite:///x.db", folder=tmp_path, data=b"")
-    assert both.returncode == 2
 
 
 def test_the_lines_of_a_pipe_are_written_as_they_arrive(tmp_path: Path) -> None:

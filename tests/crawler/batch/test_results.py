@@ -10,11 +10,9 @@ import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,11 +20,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from support.plain_dedup import run_job
 from support.sites import run_command
 
 import canonry
-from canonry.crawler.batch import checkpoint, job
+from canonry.crawler.batch import job
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
 from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.preference import Preference
@@ -128,81 +125,6 @@ def some_lines(count: int) -> list[bytes]:
         + rng.choice(ends)
         for _ in range(count)
     ]
-
-
-class Killed(BaseException):
-    """In the place of SIGKILL: nothing is cleaned up."""
-
-
-def everything(memory: int, prefer: tuple[str, ...]) -> tuple[bytes, bytes, str]:
-    """Run a job, and return all that it writes."""
-    wanted = Preference.of(prefer)
-    kept, fates, summary = run_job(
-        Job(["a", "b.gz"], WEB, "out", "map", memory=memory, prefer=wanted)
-    )
-    return kept, fates, repr(summary)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "memory", "prefer"),
-    [
-        (0, 18, ("url:shortest", "url:canonical")),
-        (3, 18, ()),
-        (4, 20, ()),
-        (5, 24, ()),
-    ],
-)
-def test_killed_anywhere_a_job_resumes_to_the_same_output(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    seed: int,
-    memory: int,
-    prefer: tuple[str, ...],
-) -> None:
-    """Each save of a checkpoint may be the last thing that a process does.
-
-    In one pass (without a preference) the keys do not fit into memory, or stop fitting, or fit.
-    """
-    rng = random.Random(seed)
-    monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 13)
-    lines = some_lines(8_000)
-    (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
-    (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "fsync", lambda _number: None)
-    expected = everything(1 << memory, prefer)
-    save = Workplace.save
-    done = Counter[str]()
-    for attempt in range(100):
-        ends_at = rng.randrange(1, 20) + attempt
-        left = [ends_at]
-
-        def save_some(
-            place: Workplace, state: Checkpoint, files: list[Path], left: list[int] = left
-        ) -> None:
-            left[0] -= 1
-            is_before = rng.random() < 0.5  # the checkpoint is saved, or after
-            if left[0] > 0 or not is_before:
-                save(place, state, files)
-                done["partitions" if state.all_keyed else "first pass"] += 1
-            if left[0] <= 0:  # what a kill would leave is left, not what an exception would
-                shutil.copytree(".out.work", "killed", dirs_exist_ok=True)
-                raise Killed
-
-        monkeypatch.setattr(Workplace, "save", save_some)
-        try:
-            found = everything(1 << memory, prefer)
-        except Killed:
-            shutil.move("killed", ".out.work")
-            continue
-        assert found == expected
-        break
-    else:
-        pytest.fail("it never ended")
-    assert len(done) == 2, "it was killed in both phases of the first pass"
 
 
 @pytest.mark.parametrize("seconds", [0.4])
@@ -309,33 +231,6 @@ def test_a_second_signal_ends_a_job_at_once(
         job.run(Job(["in"], WEB, "out", advance=advance))
     assert str(caught.value) == ""
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
-
-
-def test_an_interrupted_job_says_how_to_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 12)
-    lines = some_lines(3000)
-    (tmp_path / "in").write_bytes(b"\n".join(lines))
-    left = [5]
-    said: list[str] = []
-
-    def advance(_count: int) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise KeyboardInterrupt
-
-    files = [str(tmp_path / "in")]
-    asked = Job(files, WEB, str(tmp_path / "out"), advance=advance, notify=said.append)
-    with pytest.raises(KeyboardInterrupt, match="is saved; the same command goes on"):
-        job.run(asked)
-    assert not (tmp_path / "out").exists()
-    job.run(asked)
-    assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[0])
-    seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical))
-    assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
 
 
 @pytest.mark.parametrize(

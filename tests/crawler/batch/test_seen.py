@@ -258,6 +258,7 @@ def test_what_was_printed_from_a_stream_counts_when_ctrl_c_ends_it(tmp_path: Pat
     ("words", "said"),
     [
         (["--seen", "s", "--store", "sqlite:///x.db"], "--seen and --store: "),
+        (["--report", "r", "--store", "sqlite:///x.db"], "--report and --store: "),
         (["--seen", "in"], "--seen in: this is an input"),
         (["--seen", "x", "-o", "x"], "-o and --seen name the same file: x"),
     ],
