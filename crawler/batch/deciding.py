@@ -30,6 +30,7 @@ from canonry.crawler.batch.key_set import (
     KeySet,
     RuleBits,
     chosen,
+    ends_of,
 )
 from canonry.crawler.batch.partition import Numbers, Partitions
 from canonry.crawler.compression import naming_file, write_all
@@ -281,6 +282,7 @@ class Decider:
             kinds = np.array(all_kinds[here])
             if len(kinds) != block.size:
                 break
+            block = block._replace(ends=ends_of(block).tobytes())  # noqa: PLW2901 - found once
             yield Part(block, place, kinds, np.array(all_firsts[here]))
             place += block.size
         if place != lines:

@@ -74,14 +74,15 @@ def in_order(blocks: Iterator[Block], job: Job) -> Iterator[tuple[Block, Keyed]]
 
     The compiled kernel releases the GIL. What it cannot do, one thread does.
     """
-    pool = ThreadPoolExecutor(job.workers, "canonry-key")
+    workers = 1 if job.canonicalizer.native is None else job.workers
+    pool = ThreadPoolExecutor(workers, "canonry-key")
 
     def started() -> Iterator[tuple[Block, Future[Keyed]]]:
         for block in blocks:
             yield block, pool.submit(keyed, block, job.canonicalizer, prefer=job.prefer)
 
     try:
-        for block, future in ahead(started(), _AHEAD * job.workers):
+        for block, future in ahead(started(), _AHEAD * workers):
             found = future.result()
             yield block._replace(ends=found.ends), found
     finally:

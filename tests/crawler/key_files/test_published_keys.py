@@ -78,8 +78,8 @@ def test_the_filter_tells_most_of_what_is_absent(tmp_path: Path) -> None:
     with opened_publication(str(tmp_path / "pub")) as file:
         high = np.zeros(50_000, np.int64)
         absent = asked(sorted(some_keys(4, 50_000)))
-        assert file._filter is not None  # noqa: SLF001 - how much is read is what it is for
-        share = file._filter.may_have(absent, high, high).mean()  # noqa: SLF001
+        assert file._may_have is not None  # noqa: SLF001 - how much is read is what it is for
+        share = file._may_have(absent, high, high).mean()  # noqa: SLF001
     assert share < 0.006
 
 
