@@ -172,15 +172,15 @@ def _dedup(job: Job, place: Workplace, seen: SeenFile | None, results: Results) 
     decider = Decider(job, place, seen)
     with KeptTexts(place.folder / "texts") as texts:
         writer = PartWriter(job, results, texts)
-        try:
-            with place.saving_when_interrupted(job.notify):
+        with place.saving_when_interrupted(job.notify):
+            try:
                 for part in decider.read():
                     writer.write(part)
-                decider.settle()
-        except KeyboardInterrupt:
-            if results.live is None or not decider.write_fresh():
-                raise
-            raise StreamEndedError from None
+            except KeyboardInterrupt:
+                if results.live is None or not decider.write_fresh():
+                    raise
+                raise StreamEndedError from None
+            decider.settle()
         if job.prefer is not None:  # of the lines that stay, some come after others like them
             for part in decider.again():
                 texts.put_needed(part)
