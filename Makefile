@@ -85,7 +85,7 @@ test: $(READY)
 
 # Without a database server, Java, a browser or other processes, and with fewer examples for each law.
 FAST := --dist worksteal --hypothesis-profile=fast \
-    -m "not (browser or postgresql or spark or processes or kills or slow)"
+    -m "not (browser or postgresql or processes or kills or slow)"
 
 test-fast: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) $(FAST)

@@ -18,11 +18,9 @@ from pyarrow import parquet
 
 import canonry
 from canonry.crawler.batch import spark
-from canonry.crawler.batch.spark import sessions
-from canonry.crawler.batch.spark.frames import functions_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 LINES, FILES = 5_000_000, 8
 
@@ -58,13 +56,32 @@ def by_rows(frame: "DataFrame") -> "DataFrame":
 
     schema = "url string, canonical string, key binary, reason string"
     keyed = frame.mapInArrow(add, schema).where("key is not null")
-    f = functions_of(keyed)
+    f = spark.functions_of(keyed)
     return keyed.groupBy("key").agg(f.min("url").alias("url"), f.count("*").alias("rows"))
 
 
 def run(session: Any, made: Callable[["DataFrame"], "DataFrame"], source: str, out: str) -> None:  # noqa: ANN401 - of either kind
     """Read, deduplicate and write."""
     made(session.read.parquet(source)).write.mode("overwrite").parquet(out)
+
+
+def sail_session(workers: int | None) -> "SparkSession":
+    """Start a Sail server in this process, and return a session on it."""
+    from pysail.spark import SparkConnectServer  # noqa: PLC0415 - it reads the environment
+    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - it warns of pandas
+
+    os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(workers)
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    host, port = server.listening_address
+    return SparkSession.builder.remote(f"sc://{host}:{port}").getOrCreate()  # type: ignore[return-value]
+
+
+def spark_session(workers: int | None) -> "SparkSession":
+    """Start Spark, which needs Java 17, on this machine."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - beside that of Spark Connect
+
+    return SparkSession.builder.master(f"local[{workers}]").getOrCreate()
 
 
 def main() -> None:
@@ -76,10 +93,7 @@ def main() -> None:
         source, out = Path(place, "in"), Path(place, "out")
         source.mkdir()
         lines = make_files(source, urls)
-        engines = {
-            "Sail": sessions.sail_session(processors),
-            "PySpark": sessions.spark_session(processors),
-        }
+        engines = {"Sail": sail_session(processors), "PySpark": spark_session(processors)}
         ways = {"distinct": spark.distinct, "a Python row each": by_rows}
         works = {
             f"{engine}, {way}": partial(run, session, made, str(source), str(out))

@@ -128,26 +128,6 @@ def _zstandard(file: IO[bytes]) -> Any:  # noqa: ANN401 - pyarrow ships no types
     return pa.CompressedInputStream(Unclosed(file), "zstd")
 
 
-class Copied(io.RawIOBase):
-    """A stream that is copied as it is read, so that it can be read again."""
-
-    def __init__(self, source: IO[bytes], copy: IO[bytes]) -> None:
-        """Bind the source and its copy, which is open for writing and unbuffered."""
-        self._source = source
-        self._copy = copy
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever has a buffer
-        """Read some bytes, and copy them."""
-        part = self._source.read1(len(buffer))  # type: ignore[attr-defined]  # a buffered file has it
-        write_all(self._copy, part)
-        buffer[: len(part)] = part
-        return len(part)
-
-
 def write_all(file: IO[bytes], data: bytes) -> None:
     """Write all bytes, or raise an error.
 

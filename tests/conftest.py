@@ -55,11 +55,10 @@ _BY_FIXTURE = {
     "browser": "browser",
     "oldest_server": "postgresql",
     "server": "postgresql",
-    "spark_session": "spark",
     "undisturbed": "processes",
 }
 # How long tests with a marker take, and laws, against others.
-_WEIGHTS = {"browser": 5, "spark": 200, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
+_WEIGHTS = {"browser": 5, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
 _WEIGHT_OF_A_LAW = 3
 _FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
 # The fixtures of the servers, by the kinds of databases that tests name.

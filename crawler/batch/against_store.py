@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby, islice
-from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection
 
 from canonry.canon import Canonical, Canonicalizer, Refused
@@ -15,34 +14,15 @@ from canonry.canon.syntax import to_text
 from canonry.crawler import opening
 from canonry.crawler.admission.scope import host_of
 from canonry.crawler.admission.url_filter import is_fetched
-from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.results import DistinctLines, Results, map_row
-from canonry.crawler.batch.summary import Answer, Summary
-from canonry.crawler.files import blocks
-from canonry.crawler.files.line_streams import Cut, Line
+from canonry.crawler.batch.dedup_job import Job
+from canonry.crawler.batch.results import Fate, Results, as_read
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.hold_reason import HoldReason
 from canonry.crawler.learn.rules.in_force import StoredRules
 from canonry.crawler.learn.rules.rule_store import active_in
 from canonry.storage import Candidate, Store
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.rows.urls import raw_urls
-
-_BATCH = 50_000  # lines that are claimed at once
-_SOME = 10_000  # answers that are written at once
-
-
-class Entry(NamedTuple):
-    """A line that is a URL."""
-
-    raw_url: str
-    canonical: Canonical
-
-
-class Repeat(NamedTuple):
-    """The raw URL that a line repeats."""
-
-    raw_url: str
-    rules: str  # that merged the two; "" for the same raw URL
 
 
 class Claims:
@@ -63,8 +43,16 @@ class Claims:
         self._connection = connection
         self._known = Equivalences(connection)
 
-    def claim(self, entries: Sequence[Entry]) -> list[Repeat | None]:
-        """Return for each entry what it repeats, or None if it is the first of its resource."""
+    def claim(self, entries: Sequence[tuple[str, Canonical]]) -> list[tuple[str, str] | None]:
+        """Claim URLs.
+
+        Args:
+            entries: raw URLs with their canonical forms.
+
+        Returns:
+            For each, None if it is the first of its resource; else the raw URL that it repeats, and
+            the rules that merged the two, "" for the same raw URL.
+        """
         candidates = [
             Candidate(
                 url=canonical.url,
@@ -85,7 +73,7 @@ class Claims:
         }
         new = {claim.url_id for claim in claims if claim.new} & set(ends.values())
         first_raw_urls = raw_urls(self._connection, set(ends.values()) - new)
-        repeats: list[Repeat | None] = []
+        repeats: list[tuple[str, str] | None] = []
         for (raw_url, _), claim in zip(entries, claims, strict=True):
             end = ends[claim.url_id]
             if end in new and end not in first_raw_urls:
@@ -95,7 +83,7 @@ class Claims:
             steps = led[claim.url_id].steps if claim.url_id in led else ()
             ways = dict.fromkeys(f"alias-{s.kind}" for s in steps if s.kind != "rule")
             rules = " + ".join(ways) or self._store.merging_rules(raw_url, first_raw_urls[end])
-            repeats.append(Repeat(first_raw_urls[end], rules))
+            repeats.append((first_raw_urls[end], rules))
         return repeats
 
 
@@ -122,59 +110,45 @@ def claims_in(
         store.close()
 
 
-def dedup(plan: Plan, claims: Claims, results: Results) -> Summary:
-    """Run a plan against a store, and write the results batch by batch."""
+def dedup(job: Job, claims: Claims, results: Results) -> Summary:
+    """Do a job against a store, and write the results block by block."""
     summary = Summary()
-    answers = _answers(plan, claims, summary)
-    while some := list(islice(answers, _SOME)):
-        first = [a.line for a in some if a.same_as is None and a.refused is None]
-        if isinstance(results.distinct, DistinctLines):
-            for source, lines in groupby(first, key=lambda line: line.source):
-                here = list(lines)
-                results.distinct.write(source, [n.number for n in here], [n.text for n in here])
-        results.map(map(map_row, some))
+    for block in job.blocks(summary):
+        mask, rows = np.zeros(block.size, np.bool_), list[Fate]()
+        lines = block.lines()
+        found = list(job.canonicalizer.many(lines))
+        refused = {
+            n: one.reason.name.lower() for n, one in enumerate(found) if isinstance(one, Refused)
+        }
+        refused |= block.refused
+        entries = [
+            (to_text(line), one)
+            for n, (line, one) in enumerate(zip(lines, found, strict=True))
+            if n not in refused and not isinstance(one, Refused)
+        ]
+        repeats = iter(claims.claim(entries))
+        for n, line in enumerate(lines):
+            same_as = ""
+            if n not in refused:
+                repeat = next(repeats)
+                mask[n] = repeat is None
+                same_as, rules = (as_read(line), "first") if repeat is None else repeat
+                if repeat is None:
+                    summary.distinct += 1
+                elif not rules:
+                    summary.exact += 1
+                    rules = "repeated"
+                else:
+                    summary.merge(rules, line.decode("utf-8", "replace"), same_as)
+            elif n not in block.refused and (not line or line.isspace()):
+                summary.blank += 1
+                continue
+            else:
+                summary.refuse(refused[n], block.source, block.first + n, line)
+                rules = f"refused: {refused[n]}"
+            rows.append((as_read(line), same_as, rules, block.source, block.first + n))
+        summary.lines += block.size
+        results.keep(block, mask)
+        results.map(rows)
     results.close()
     return summary
-
-
-def _answers(plan: Plan, claims: Claims, summary: Summary) -> Iterator[Answer]:
-    """Yield an answer for each line that is not blank, in input order, and count it."""
-    found = blocks.read(plan.files, plan.advance, plan.input_format)
-    stream = blocks.lines_of(found)
-    while batch := list(islice(stream, _BATCH)):
-        summary.cut += [str(one) for one in batch if isinstance(one, Cut)]
-        lines = [one for one in batch if isinstance(one, Line)]
-        summary.lines += len(lines)
-        for answer in _claimed([line for line in lines if not _is_blank(line)], plan, claims):
-            summary.add(answer)
-            yield answer
-        summary.blank += sum(map(_is_blank, lines))
-
-
-def _is_blank(line: Line) -> bool:
-    return line.refused is None and (not line.text or line.text.isspace())
-
-
-def _claimed(lines: Sequence[Line], plan: Plan, claims: Claims) -> Iterator[Answer]:
-    """Claim a batch of lines, and yield their answers."""
-    urls = [line.text for line in lines if line.refused is None]
-    canonicals = plan.canonicalizer.many(urls)
-    entries = [_entry(line, canonicals) for line in lines]
-    repeats = iter(claims.claim([entry for entry in entries if isinstance(entry, Entry)]))
-    for line, entry in zip(lines, entries, strict=True):
-        if not isinstance(entry, Entry):
-            yield Answer(line, None, "", entry)
-        elif (repeat := next(repeats)) is None:
-            yield Answer(line, None, "")
-        else:
-            yield Answer(line, repeat.raw_url, repeat.rules)
-
-
-def _entry(line: Line, canonicals: Iterator[Canonical | Refused]) -> Entry | str:
-    """Return the entry of a line, or the reason why it is not a URL."""
-    if line.refused is not None:
-        return line.refused
-    canonical = next(canonicals)
-    if isinstance(canonical, Refused):
-        return canonical.reason.name.lower()
-    return Entry(to_text(line.text), canonical)

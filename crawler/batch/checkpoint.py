@@ -1,33 +1,33 @@
 """The progress of a dedup on disk, from which a killed job resumes."""
 
 import hashlib
-import io
 import os
 import shutil
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from types import FrameType
+from typing import IO, NamedTuple
 
 import msgspec
 
 from canonry.crawler import owned_files
-from canonry.crawler.batch.dedup_job import Plan
-from canonry.crawler.batch.interrupts import interrupted_later
+from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.summary import Summary
-from canonry.crawler.compression import Copied, gz
+from canonry.crawler.compression import gz
 from canonry.crawler.files import output
-from canonry.crawler.locations import is_stream, opened, version_of
+from canonry.crawler.locations import version_of
 from canonry.crawler.settings import SettingsError
 
-_VERSION = 8  # of the files in the folder
+_VERSION = 9  # of the files in the folder
 _CHECKPOINT, _LOCK = "state.json", "lock"
 _SAVE_EVERY = 30.0  # seconds
 _SAVING = 20  # the pause between checkpoints is at least this many times the time to save one
 _SOME = 1 << 20  # bytes at once
-_T = TypeVar("_T")
 
 
 class Saved(NamedTuple):
@@ -40,13 +40,12 @@ class Saved(NamedTuple):
 class Checkpoint(msgspec.Struct):
     """What is done of a job: first lines are keyed, then partitions are made unique."""
 
-    job: str  # a hash of the plan and its files
+    job: str  # a hash of its options and its files
     lines: int = 0
     keys: str = "keys"  # the folder of the partitions
     all_keyed: bool = False
     all_decided: bool = False
     files: dict[str, Saved] = {}  # that it needs, in the folder; empty: nothing was saved yet
-    hosts: dict[str, int] = {}
     summary: Summary = msgspec.field(default_factory=Summary)
 
 
@@ -74,7 +73,7 @@ class Workplace:
         checkpoint = None
         try:
             checkpoint = self._checked(job)
-        except ValueError as error:
+        except (ValueError, msgspec.DecodeError) as error:
             notify(f"the checkpoint is damaged ({error}): starting from the beginning")
         needed = {_LOCK}
         if checkpoint is not None:
@@ -92,8 +91,13 @@ class Workplace:
         Raises:
             ValueError: something is damaged.
         """
-        checkpoint = self._read(_CHECKPOINT, Checkpoint)
-        if checkpoint is None or checkpoint.job != job:
+        if not self.has_checkpoint:
+            return None
+        content, _, told = (self.folder / _CHECKPOINT).read_bytes().rpartition(b"\n")
+        if told != _line_for(content):
+            raise ValueError(f"{_CHECKPOINT} has a wrong checksum")
+        checkpoint = msgspec.json.decode(content, type=Checkpoint)
+        if checkpoint.job != job:
             return None
         for name, saved in checkpoint.files.items():
             path = self.folder / name
@@ -105,28 +109,6 @@ class Workplace:
                 if _extended(file, Saved(0, 0)) != saved:
                     raise ValueError(f"{name} has a wrong checksum")
         return checkpoint
-
-    def _read(self, name: str, kind: type[_T]) -> _T | None:
-        """Return a record that `_write` has written; None if there is no such file.
-
-        Raises:
-            ValueError: it is damaged.
-        """
-        try:
-            content, _, told = (self.folder / name).read_bytes().rpartition(b"\n")
-            if told != _line_for(content):
-                raise ValueError(f"{name} has a wrong checksum")
-            return msgspec.json.decode(content, type=kind)
-        except FileNotFoundError:
-            return None
-        except msgspec.DecodeError as error:
-            raise ValueError(f"{name}: {error}") from None
-
-    def _write(self, name: str, record: object) -> None:
-        """Write a record to disk atomically, with a checksum in its last line."""
-        content = msgspec.json.encode(record)
-        with output.atomic(str(self.folder / name)) as file:
-            file.write(content + b"\n" + _line_for(content))
 
     def save_is_due(self) -> bool:
         """Return True if a checkpoint should be saved now."""
@@ -144,7 +126,7 @@ class Workplace:
             self._is_interrupted = True
             notify("saving a checkpoint; Ctrl-C again stops at once")
 
-        with interrupted_later(interrupt):
+        with interruptible(interrupt):
             yield
 
     def save(self, checkpoint: Checkpoint, files: Sequence[Path]) -> None:
@@ -166,7 +148,9 @@ class Workplace:
                 os.fsync(file.fileno())
         for folder in {self.folder.parent, *(path.parent for path in files)}:
             output.sync_folder(folder)
-        self._write(_CHECKPOINT, checkpoint)
+        content = msgspec.json.encode(checkpoint)
+        with output.atomic(str(self.folder / _CHECKPOINT)) as state:
+            state.write(content + b"\n" + _line_for(content))
         for name in before.keys() - checkpoint.files.keys():
             (self.folder / name).unlink(missing_ok=True)
         now = time.monotonic()
@@ -183,19 +167,6 @@ class Workplace:
     def has_checkpoint(self) -> bool:
         """Return True if the job can be resumed."""
         return (self.folder / _CHECKPOINT).exists()
-
-    def open(self, source: str) -> AbstractContextManager[IO[bytes]]:
-        """Open a source; a stream is copied to disk while it is read, for the second pass.
-
-        The stream is left open, for the reason that `opened` gives.
-        """
-        if not is_stream(source):
-            return opened(source)
-        spool = self.folder / f"stream-{hashlib.sha256(os.fsencode(source)).hexdigest()[:16]}"
-        if spool.exists():
-            return spool.open("rb")
-        copied = Copied(opened(source).__enter__(), spool.open("wb", buffering=0))
-        return nullcontext(io.BufferedReader(copied))
 
 
 def _extended(file: IO[bytes], known: Saved) -> Saved:
@@ -272,26 +243,55 @@ def _delete(folder: Path) -> None:
         folder.rmdir()
 
 
-def fingerprint(plan: Plan, partitions: int, seen: str | None = None) -> str:
-    """Return a hash of a plan, its files as they are now, and the number of partitions.
+def fingerprint(job: Job, partitions: int, seen: str) -> str:
+    """Return a hash of a job, its files as they are now, and the number of partitions.
 
     A checkpoint with another hash is useless.
 
     Args:
-        plan: what to do.
+        job: what to do.
         partitions: their number.
-        seen: the id of the state of the file of keys; None for its current one.
+        seen: the id of the state of the file of keys; "" for none.
     """
-    if seen is None and plan.seen is not None:
-        seen = plan.seen.state.id
-    stats = [(file, *version_of(file)) for file in plan.files]
-    rules = plan.canonicalizer.rules
+    rules = job.canonicalizer.rules
     asked = (
-        plan.canonicalizer.policy.fingerprint,
+        [(file, *version_of(file)) for file in job.files],
+        job.canonicalizer.policy.fingerprint,
         rules and rules.dumps(),
-        tuple(plan.input_format),
-        (plan.report, plan.mapped, plan.prefer),
+        (*job.input_format, job.keep_rows, job.prefer, job.map is None, job.report is None),
         seen,
         partitions,
     )
-    return hashlib.blake2b(repr((_VERSION, stats, asked)).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(repr((_VERSION, asked)).encode(), digest_size=16).hexdigest()
+
+
+@contextmanager
+def interruptible(note: Callable[[], None] | None = None) -> Iterator[None]:
+    """Raise KeyboardInterrupt for Ctrl-C and for SIGTERM, unless these are ignored.
+
+    Args:
+        note: called on the first of them; KeyboardInterrupt then comes at the end of the block, or
+            at once on the second one. None: it comes at once.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone has signals
+        yield
+        return
+    is_noted = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal is_noted
+        if note is None or is_noted:
+            signal.default_int_handler(number, frame)
+        is_noted = True
+        note()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+    if is_noted:
+        raise KeyboardInterrupt

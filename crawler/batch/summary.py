@@ -1,27 +1,17 @@
 """The fate of each line of a dedup, and how many lines had each fate."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Self
+
+import msgspec
 
 from canonry.canon import redact, redaction
-from canonry.crawler.files.line_streams import Line
 
 NOT_EXAMINED = "(not looked into)"  # instead of the rules that merged a line
 
 
-class Answer(NamedTuple):
-    """The fate of a line."""
-
-    line: Line
-    same_as: str | None  # the first spelling of its resource; None: this line is the first
-    rules: str  # that merged it; "" when it is spelled like the first
-    refused: str | None = None  # the reason why it is no URL; the other fields then mean nothing
-    seen: bool = False  # its resource was seen before; the other fields then mean nothing
-
-
-class MergedLines(NamedTuple):
-    """The lines that one set of rules merged."""
+class MergedLines(msgspec.Struct, frozen=True):
+    """Lines that one set of rules merged with earlier ones."""
 
     rules: str  # joined by " + "
     lines: int
@@ -65,21 +55,6 @@ class Summary:
         if self.refused and sum(self.refused.values()) == self.lines - self.blank:
             raise NoURLError(self)
 
-    def add(self, answer: Answer) -> None:
-        """Count an answer."""
-        if answer.seen:
-            self.seen += 1
-        elif answer.refused is not None:
-            line = answer.line
-            self.refuse(answer.refused, line.source, line.number, line.text)
-        elif answer.same_as is None:
-            self.distinct += 1
-        elif not answer.rules:
-            self.exact += 1
-        else:
-            text = answer.line.text.decode("utf-8", "replace")
-            self.merge(answer.rules, text, answer.same_as)
-
     def refuse(self, reason: str, source: str, number: int, text: bytes) -> None:
         """Count a line that is no URL, and keep the first line of each reason as its sample."""
         self.refused[reason] = self.refused.get(reason, 0) + 1
@@ -108,11 +83,3 @@ class Summary:
             merged=counted.merged,
             merged_samples=counted.merged_samples,
         )
-
-
-class Deduplicated(NamedTuple):
-    """The counts of a finished job."""
-
-    summary: Summary
-    hosts: Mapping[str, int]  # lines of each host; empty unless a report is made
-    largest: Sequence[tuple[int, str]]  # resources with the most lines: their number, the first one

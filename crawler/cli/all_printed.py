@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from canonry.crawler.batch.results import DistinctURL, MappedLine
 from canonry.crawler.cli.crawl import crawl_command, scope_command, settings_command
 from canonry.crawler.cli.printed import file_json, store_json
 from canonry.crawler.cli.rules import policy_command, rules_commands, shared_rules
@@ -29,26 +30,6 @@ from canonry.storage.clusters.cluster_export import MergedPair
 from canonry.storage.clusters.cluster_rows import ClusterRow
 from canonry.storage.reading import report
 from canonry.storage.timestamps import Moment
-
-
-class DistinctURL(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of a resource."""
-
-    url: str  # as read
-    canonical: str  # the canonical form
-    key: str  # 32 hexadecimal digits
-    source: str  # the file
-    line: int  # in the file
-
-
-class MappedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a line."""
-
-    url: str  # as read
-    same_as: str  # the line that it duplicates, or itself
-    rules: str  # first, repeated, seen, "refused:" and the reason, or the rules that merged it
-    source: str  # the file; "-" is standard input
-    line: int  # in that file, counted from 1, with a line of column names
 
 
 class MigratedURL(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple
 
 import msgspec
 import numpy as np
@@ -47,7 +47,6 @@ from canonry.crawler.files.parquet_rows import (
 from canonry.crawler.locations import is_stream, opened
 from canonry.crawler.settings import SettingsError
 
-_T = TypeVar("_T")
 _MOST_RECORDS = 1 << 16  # in a block
 _MOST_LOOKED_AT = 1_000  # files whose format is reported
 _AWAITED = 4096  # bytes of a pipe in which its format is detected
@@ -76,7 +75,6 @@ def read(
     sources: Sequence[str],
     advance: Callable[[int], None] = lambda _count: None,
     input_format: InputFormat = ANY,
-    open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
 ) -> Iterator[Block | Cut]:
     """Yield the URLs of all sources, in order; ``-`` is standard input.
 
@@ -87,35 +85,21 @@ def read(
         sources: names of existing files.
         advance: called with the number of bytes of a file (as stored) read since the last call.
         input_format: what is known of their format.
-        open_: opens a source.
     """
     for source in sources:
-
-        def batches(file: IO[bytes], source: str = source) -> Iterator[URLBatch]:
-            arrives = arrivals(file) if is_stream(source) else None
-            return ahead(_of_file(file, source, input_format, arrives))
-
-        yield from numbered(source, batches, advance, open_)
+        yield from _read_one(source, advance, input_format)
 
 
-def numbered(
-    source: str,
-    batches: Callable[[IO[bytes]], Iterator[URLBatch]],
-    advance: Callable[[int], None] = lambda _count: None,
-    open_: Callable[[str], AbstractContextManager[IO[bytes]]] = opened,
+def _read_one(
+    source: str, advance: Callable[[int], None], input_format: InputFormat
 ) -> Iterator[Block | Cut]:
-    """Yield the URLs of a source as blocks with line numbers, and a `Cut` where it breaks off.
-
-    Args:
-        source: its name.
-        batches: reads the open source.
-        advance: as for `read`.
-        open_: as for `read`.
-    """
+    """Yield the URLs of a source as blocks with line numbers, and a `Cut` where it breaks off."""
     number, position = 1, 0
     try:
-        with open_(source) as file:
-            for data, refused, rows, names in batches(file):
+        with opened(source) as file:
+            arrives = arrivals(file) if is_stream(source) else None
+            batches = ahead(_of_file(file, source, input_format, arrives))
+            for data, refused, rows, names in batches:
                 number += names
                 block = Block(source, number, data, _size(data), refused, rows)
                 yield block
@@ -200,8 +184,11 @@ def _of_file(
     head = stream.head(enough)
     found = input_format.find(head, source)
     reads, keep_rows = found.reads, input_format.keep_rows
-    if reads.pick is not None:
-        yield from picked(line_blocks(stream, arrives), found, head, keep_rows=keep_rows)
+    if found.name == "lines":
+        yield from line_blocks(stream, arrives)
+    elif reads.pick is not None:
+        picks = reads.pick(first_line(head), found.column)
+        yield from _picked(line_blocks(stream, arrives), found, picks, keep_rows=keep_rows)
     elif found.name == "csv":
         parts = map(b"".join, pieces(stream, arrives))
         yield from csv_batches(parts, found.column, found.delimiter, keep_rows=keep_rows)
@@ -216,41 +203,35 @@ def _of_file(
         yield from _of_records(reads.read(stream))
 
 
-def picked(
+def _picked(
     lines: Iterator[URLBatch],
     found: FoundFormat,
-    head: bytes,
+    picks: LinePicks,
     *,
-    keep_rows: bool = False,
-    is_beginning: bool = True,
+    keep_rows: bool,
 ) -> Iterator[URLBatch]:
     """Yield the URL of each line, without a first line of column names.
 
     Args:
-        lines: of a file, or of a part of it.
+        lines: of a file.
         found: its format.
-        head: its first bytes.
+        picks: how to find the URL of a line.
         keep_rows: keep the lines as rows. Then a file of names alone is a blank line.
-        is_beginning: its first line is the first of these.
     """
-    if found.name == "lines" or found.reads.pick is None:
-        yield from lines
-        return
-    picks = found.reads.pick(first_line(head), found.column)
-    header, names = b"", int(picks.has_names and is_beginning)
+    header, names = b"", int(picks.has_names)
     if names:
         first = next(lines, URLBatch(b""))
         header, has_more, rest = first.data.partition(b"\n")
         lines = chain([URLBatch(rest)] if has_more else [], lines)
     for data, cut, _rows, _names in lines:
         rows = Rows(found.name, header, data) if keep_rows else None
-        yield _picked(data, cut, picks)._replace(rows=rows, names=names)
+        yield _urls_of(data, cut, picks)._replace(rows=rows, names=names)
         names = 0
     if names and header and keep_rows:
         yield URLBatch(b"", rows=Rows(found.name, header, b""), names=names)
 
 
-def _picked(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> URLBatch:
+def _urls_of(data: bytes, cut: Mapping[int, str], picks: LinePicks) -> URLBatch:
     """Return the URLs of lines.
 
     Args:
@@ -309,16 +290,14 @@ class BlockSpool:
     """Keeps blocks of streams in a file, in order, because a stream can be read only once."""
 
     def __init__(self, path: Path) -> None:
-        """Use a file; an existing one is overwritten."""
+        """Use a file that need not exist; blocks are added at its end."""
         self._path = path
 
-    def copied(self, blocks: Iterator[tuple[Block, _T]]) -> Iterator[tuple[Block, _T]]:
-        """Yield pairs of a block and its keys, and keep each block."""
-        with self._path.open("wb") as file:
-            for block, found in blocks:
-                data = msgspec.msgpack.encode(block, enc_hook=as_stream)
-                write_all(file, len(data).to_bytes(_LENGTH) + data)
-                yield block, found
+    def put(self, block: Block) -> None:
+        """Keep a block."""
+        data = msgspec.msgpack.encode(block, enc_hook=as_stream)
+        with self._path.open("ab") as file:
+            write_all(file, len(data).to_bytes(_LENGTH) + data)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the kept blocks."""

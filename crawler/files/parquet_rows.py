@@ -50,7 +50,6 @@ def opened_parquet(stream: Stream) -> Iterator[Any]:
 def parquet_batches(
     stream: Stream,
     column: str | None,
-    groups: Sequence[int] | None = None,
     *,
     keep_rows: bool = False,
 ) -> Iterator[URLBatch]:
@@ -60,7 +59,6 @@ def parquet_batches(
         stream: of the file.
         column: its name, if it is wanted; ``a.b`` is the field ``b`` of the column ``a``. None: the
             one that is found by its values and name.
-        groups: the row groups to read; None: all.
         keep_rows: read whole rows, too; then a file without rows yields its columns and one blank
             URL.
     """
@@ -73,7 +71,7 @@ def parquet_batches(
         kept = Rows("parquet", schema.serialize().to_pybytes(), b"", codec=codec, group=group)
         is_empty = keep_rows
         columns = None if keep_rows else [name]
-        for batch in table.iter_batches(columns=columns, row_groups=groups):
+        for batch in table.iter_batches(columns=columns):
             urls = _joined(pa, field_of(batch, path).cast(pa.large_binary()))
             is_empty = False
             yield urls._replace(rows=kept._replace(batch=batch)) if keep_rows else urls

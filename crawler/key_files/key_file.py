@@ -6,7 +6,7 @@ the newer one is valid. Bytes after the last part that it names are ignored.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from canonry.crawler.compression import gz
-from canonry.crawler.key_files.key_filter import FuseFilter
 from canonry.crawler.key_files.sorted_keys import (
     KEY_BYTES,
     KEYS_IN_PAGE,
@@ -41,6 +40,9 @@ INDEX_ROW = 12  # bytes for each page: 8 of its first key, 4 of its checksum
 _SUM = 16  # bytes
 _MOST_PAGES = 1024  # read at once
 _GAP = 8  # unwanted pages that are read to save a call
+
+_Pages = npt.NDArray[np.int64]
+MayHave = Callable[[Keys, _Pages, _Pages], npt.NDArray[np.bool_]]
 
 
 class KeyFileError(OSError):
@@ -129,19 +131,20 @@ def sums_of(data: bytes | memoryview) -> list[int]:
 class KeyFile:
     """A file of keys, open for reading, in the state that it had when it was opened."""
 
-    def __init__(self, ranges: Ranges, key_filter: FuseFilter | None = None) -> None:
+    def __init__(self, ranges: Ranges, may_have: MayHave | None = None) -> None:
         """Read a header and the newest state.
 
         Args:
             ranges: of the file.
-            key_filter: of its keys, which are one part.
+            may_have: says of some sorted keys, given the first and the last page that may have
+                each, False if the file does not have it. Then it has one part.
 
         Raises:
             KeyFileError: it is no file of keys, or a damaged one.
         """
         self.name = name = ranges.name
         self._ranges = ranges
-        self._filter = key_filter
+        self._may_have = may_have
         self._indexes: dict[int, tuple[Halves, npt.NDArray[np.uint32]]] = {}
         self._held: tuple[Keys, Halves] | None = None
         first = self._read(0, RECORD)
@@ -227,8 +230,8 @@ class KeyFile:
         high = highs(ordered)
         low_page = np.maximum(np.searchsorted(fences, high, "left") - 1, 0)
         high_page = np.maximum(np.searchsorted(fences, high, "right") - 1, 0)
-        if self._filter is not None:
-            possible = self._filter.may_have(ordered, low_page, high_page)
+        if self._may_have is not None:
+            possible = self._may_have(ordered, low_page, high_page)
             low_page, high_page = low_page[possible], high_page[possible]
         wanted = np.zeros(part.pages + 1, np.int64)  # +1 where wanted pages begin, -1 after them
         np.add.at(wanted, low_page, 1)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -30,7 +30,8 @@ from canonry.crawler.key_files.sorted_keys import (
     Keys,
     as_keys,
     highs,
-    joined,
+    in_lots,
+    merged,
 )
 from canonry.crawler.settings import SettingsError
 
@@ -113,36 +114,42 @@ def write_file(path: str, header: KeyHeader, chunks: Iterable[Keys]) -> KeyState
         return write_new(file, real, header, [(chunks, "")])
 
 
-def append(path: str, key_file: KeyFile, chunks: Iterable[Keys], job: str) -> KeyState:
-    """Append keys to a file; they count once its new state is on disk.
+def extend(
+    file: IO[bytes],
+    path: str,
+    header: KeyHeader,
+    known: KeyFile | None,
+    chunks: Iterable[Keys],
+    job: str,
+) -> KeyState:
+    """Add keys to a file; they count once its new state, or the new file, is on disk.
+
+    They are appended, or the file is written anew with its older parts as one.
 
     Args:
-        path: of the file, which is locked.
-        key_file: the same file, in its last state.
+        file: the temporary file that `locked` has yielded.
+        path: of the file.
+        header: of the file.
+        known: the same file, in its last state; None if it does not exist yet.
         chunks: the new keys, sorted, none of which is in the file.
-        job: what adds them.
+        job: what adds them; "" if it cannot be repeated.
     """
-    before = key_file.state
-    with Path(path).open("r+b") as file:
-        file.truncate(before.end)  # drop what a killed process has written
-        made = _with_part(file, KeyState(before.generation + 1, before.parts), chunks, job)
-        file.flush()
-        _put_state(file, made, key_file.spare)
-    return made
-
-
-def is_appended(key_file: KeyFile) -> bool:
-    """Return True if new keys should be appended; else the file is rewritten."""
-    parts = key_file.state.parts
-    if not parts or len(parts) >= _MOST_PARTS:
-        return False
-    older = parts[: older_parts(parts)]
-    return sum(part.keys for part in older[1:]) * _SHARE <= parts[0].keys
-
-
-def older_parts(parts: Sequence[KeyPart]) -> int:
-    """Return how many of the first parts are merged when one is added and the file rewritten."""
-    return max(len(parts) - _KEPT_JOBS + 1, 0)
+    if known is None:
+        return write_new(file, path, header, [(chunks, job)])
+    state, parts = known.state, known.state.parts
+    older = max(len(parts) - _KEPT_JOBS + 1, 0)
+    more = sum(part.keys for part in parts[1:older])
+    if parts and len(parts) < _MOST_PARTS and more * _SHARE <= parts[0].keys:
+        with Path(path).open("r+b") as there:
+            there.truncate(state.end)  # drop what a killed process has written
+            begun = KeyState(state.generation + 1, parts)
+            made = _with_part(there, begun, chunks, job)
+            there.flush()
+            _put_state(there, made, known.spare)
+        return made
+    one = merged([known.part_chunks(part) for part in parts[:older]] or [iter(())])
+    kept = [(one, ""), *((known.part_chunks(part), part.job) for part in parts[older:])]
+    return write_new(file, path, header, [*kept, (chunks, job)], state.generation + 1)
 
 
 def _put_state(file: IO[bytes], state: KeyState, spare: int) -> None:
@@ -163,7 +170,7 @@ def _with_part(file: IO[bytes], state: KeyState, chunks: Iterable[Keys], job: st
     count = 0
     fences: list[bytes] = []
     sums: list[int] = []
-    for pages in _whole_pages(chunks):
+    for pages in in_lots(chunks, _SOME // KEYS_IN_PAGE * KEYS_IN_PAGE):
         data = pages.tobytes()
         write_all(file, data)
         fences.append(highs(pages[::KEYS_IN_PAGE]).astype(">u8").tobytes())
@@ -175,22 +182,6 @@ def _with_part(file: IO[bytes], state: KeyState, chunks: Iterable[Keys], job: st
         return state
     part = KeyPart(at, count, hashlib.blake2b(index, digest_size=16).hexdigest(), job)
     return KeyState(state.generation, (*state.parts, part))
-
-
-def _whole_pages(chunks: Iterable[Keys]) -> Iterator[Keys]:
-    """Yield keys in whole pages; only the last page may not be full."""
-    waiting: list[Keys] = []
-    count = 0
-    for chunk in chunks:
-        waiting.append(chunk)
-        count += len(chunk)
-        if count >= _SOME:
-            keys = joined(waiting)
-            count %= KEYS_IN_PAGE
-            yield keys[: len(keys) - count]
-            waiting = [keys[len(keys) - count :]]
-    if count:
-        yield joined(waiting)
 
 
 def keys_in(path: Path) -> Iterator[Keys]:

@@ -14,7 +14,7 @@ from canonry.canon.policies import preset, released, versioned_name
 from canonry.crawler.key_files import key_writer
 from canonry.crawler.key_files.key_file import KeyFile, KeyHeader, KeyState, opened_keys
 from canonry.crawler.key_files.published_keys import is_published, opened_at, opened_publication
-from canonry.crawler.key_files.sorted_keys import Keys, as_keys, merged
+from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 from canonry.crawler.named_policies import DEFAULT_POLICY, find_policy
 from canonry.crawler.settings import SettingsError
 
@@ -90,28 +90,14 @@ class SeenFile:
             fresh: a file of sorted keys without a header, none of which was seen.
             job: what adds them; "" if it cannot be repeated.
         """
-        chunks = key_writer.keys_in(fresh)
-        known = self._known
         if self._new is None:
             raise ValueError("published keys are only read")
-        if known is not None and not fresh.stat().st_size:
-            return self.state
-        if known is not None and key_writer.is_appended(known):
-            self.state = key_writer.append(self.path, known, chunks, job)
-        else:
-            parts = [] if known is None else _rewritten(known)
-            every = [*parts, (chunks, job)]
-            made = self.state.generation + 1
-            self.state = key_writer.write_new(self._new, self.path, self._header, every, made)
+        if self._known is None or fresh.stat().st_size:
+            chunks = key_writer.keys_in(fresh)
+            self.state = key_writer.extend(
+                self._new, self.path, self._header, self._known, chunks, job
+            )
         return self.state
-
-
-def _rewritten(known: KeyFile) -> list[tuple[Iterator[Keys], str]]:
-    """Return the parts of a file, with the older ones as one."""
-    parts = known.state.parts
-    count = key_writer.older_parts(parts)
-    older = merged([known.part_chunks(part) for part in parts[:count]] or [iter(())])
-    return [(older, ""), *((known.part_chunks(part), part.job) for part in parts[count:])]
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 A key is 16 bytes; keys are sorted as bytes, without repetition.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -94,28 +94,13 @@ def _up_to(keys: Keys, bound: bytes) -> int:
 
 def union(parts: Sequence[Keys]) -> Keys:
     """Return the keys of sorted arrays, sorted, each once."""
-    largest, *others = sorted(parts, key=len, reverse=True)
-    for other in others:
-        new = other[~among(other, largest)]
-        if len(new):
-            largest = _inserted(largest, new)
-    return largest
-
-
-def _inserted(keys: Keys, new: Keys) -> Keys:
-    """Insert new sorted keys, none of which is present, into sorted keys."""
-    high = highs(keys)
-    at = np.searchsorted(high, highs(new))
-    tied = np.flatnonzero(high[np.minimum(at, len(high) - 1)] == highs(new))
-    for n in tied:
-        while at[n] < len(keys) and keys[at[n]].tobytes() < new[n].tobytes():
-            at[n] += 1
-    places = at + np.arange(len(new))
-    whole = np.empty(len(keys) + len(new), KEY)
-    rest = np.ones(len(whole), np.bool_)
-    rest[places] = False
-    whole[places], whole[rest] = new, keys
-    return whole
+    keys = joined(parts)
+    high, low = highs(keys), keys["low"].astype(np.uint64)
+    order = np.lexsort((low, high))
+    high, low = high[order], low[order]
+    is_new = np.ones(len(keys), np.bool_)
+    is_new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    return keys[order[is_new]]
 
 
 def merged(streams: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
@@ -125,3 +110,19 @@ def merged(streams: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
         return
     for parts in aligned(streams):
         yield union(parts)
+
+
+def in_lots(chunks: Iterable[Keys], size: int) -> Iterator[Keys]:
+    """Yield keys in arrays of one size; only the last one may be smaller."""
+    waiting: list[Keys] = []
+    count = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        count += len(chunk)
+        if count >= size:
+            keys = joined(waiting)
+            whole = count - count % size
+            yield from (keys[n : n + size] for n in range(0, whole, size))
+            waiting, count = [keys[whole:]], count - whole
+    if count:
+        yield joined(waiting)

@@ -1,16 +1,18 @@
-"""Dedup by its plain definition, in memory: what the engines are compared with."""
+"""Dedup by its plain definition, in memory: what the real one is compared with."""
 
 import io
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from pathlib import Path
 
 import canonry
 from canonry.canon.pipeline import merging_rules
 from canonry.canon.syntax import to_text
-from canonry.crawler.batch import results
-from canonry.crawler.batch.summary import Answer, Summary
+from canonry.crawler.batch import job
+from canonry.crawler.batch.dedup_job import Job
+from canonry.crawler.batch.results import Fate, MappedLine, as_read
+from canonry.crawler.batch.summary import Summary
 from canonry.crawler.files import tables
-from canonry.crawler.files.line_streams import Line
 
 
 def deduplicate(
@@ -27,32 +29,40 @@ def deduplicate(
         seen: keys of resources that were seen before.
         source: the name of the input.
     """
-    summary, answers = Summary(lines=len(lines)), []
+    summary, kept, rows = Summary(lines=len(lines)), list[bytes](), list[Fate]()
     first: dict[bytes, str] = {}
     for number, (text, found) in enumerate(zip(lines, make.many(lines), strict=True), 1):
-        line = Line(str(source), number, text)
+        same_as, fate = "", "seen"
         if not text.strip():
             summary.blank += 1
             continue
         if isinstance(found, canonry.Refused):
-            answer = Answer(line, None, "", found.reason.name.lower())
+            reason = found.reason.name.lower()
+            summary.refuse(reason, str(source), number, text)
+            fate = f"refused: {reason}"
         elif found.key in seen:
-            answer = Answer(line, None, "", seen=True)
+            summary.seen += 1
         elif found.key in first:
             same_as = first[found.key]
-            answer = Answer(line, same_as, merging_rules(make, to_text(text), same_as))
+            fate = merging_rules(make, to_text(text), same_as) or "repeated"
+            if fate == "repeated":
+                summary.exact += 1
+            else:
+                summary.merge(fate, text.decode("utf-8", "replace"), same_as)
         else:
             first[found.key] = to_text(text)
-            answer = Answer(line, None, "")
-        summary.add(answer)
-        answers.append(answer)
-    kept = [
-        answer.line.text + b"\n"
-        for answer in answers
-        if answer.same_as is None and answer.refused is None and not answer.seen
-    ]
+            same_as, fate = as_read(text), "first"
+            summary.distinct += 1
+            kept.append(text + b"\n")
+        rows.append((as_read(text), same_as, fate, str(source), number))
     mapped = io.BytesIO()
-    results.Results(mapped=tables.table(mapped, "text", results.MAP_COLUMNS)).map(
-        map(results.map_row, answers)
-    )
+    tables.table(mapped, "text", tables.column_types(MappedLine)).write(rows)
     return b"".join(kept), mapped.getvalue(), summary
+
+
+def run_job(todo: Job) -> tuple[bytes, bytes, Summary]:
+    """Do a job; return the lines that are kept, the map (b"" if there is none), and the counts."""
+    summary = job.run(todo)
+    assert todo.out is not None
+    fates = b"" if todo.map is None else Path(todo.map).read_bytes()
+    return Path(todo.out).read_bytes(), fates, summary

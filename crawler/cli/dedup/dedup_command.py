@@ -7,9 +7,10 @@ import msgspec
 
 from canonry.canon import Canonicalizer
 from canonry.crawler import named_policies
-from canonry.crawler.batch import dedup_job, job
+from canonry.crawler.batch import job
+from canonry.crawler.batch.dedup_job import Job, bytes_of
 from canonry.crawler.batch.keying import default_workers
-from canonry.crawler.batch.results import LINE_CONTENTS
+from canonry.crawler.batch.preference import Preference
 from canonry.crawler.batch.summary import NoURLError
 from canonry.crawler.cli.dedup.input_options import (
     COLUMN_ADVICE,
@@ -27,7 +28,7 @@ from canonry.crawler.cli.described import (
 )
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import DedupJSON, MergedLinesJSON
+from canonry.crawler.cli.printed.file_json import DedupJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs
@@ -50,15 +51,6 @@ from canonry.crawler.settings import SettingsError
     callback=unless_dash,
     help="Write to FILE, which appears when it is complete: rows, if its name ends in .jsonl, .csv "
     "or .parquet. /dev/null writes no lines.  [default: stdout]",
-)
-@click.option(
-    "--write",
-    "contents",
-    type=click.Choice(LINE_CONTENTS),
-    default="url",
-    show_default=True,
-    help="What a line of text output holds: the URL as in the input, its canonical form, or its "
-    "key.",
 )
 @click.option(
     "--map",
@@ -87,9 +79,10 @@ from canonry.crawler.settings import SettingsError
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
+    default=default_workers,
     metavar="N",
-    help="Threads, or processes for what the compiled kernel cannot do.  [default: one for each "
-    "processor]",
+    hidden=True,  # one for each processor is right; scripts have it
+    help="Threads.",
 )
 @click.option(
     "--memory",
@@ -111,19 +104,11 @@ from canonry.crawler.settings import SettingsError
     help="Leave out what this file of keys has, and add the rest to it; it is made if there is "
     "none. Of a URL or a folder, where 'keys publish' has written, keys are only read.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "spark", "sail"]),
-    default="local",
-    show_default=True,
-    help="Run on this machine, on Spark, or on Sail, which is Spark without Java.",
-)
 @json_option
 @with_exit_code
 def dedup(
     files: tuple[str, ...],
     out: str | None,
-    contents: str,
     map_file: str | None,
     report: str | None,
     input_format: str,
@@ -132,11 +117,10 @@ def dedup(
     delimiter: str | None,
     policy: str | None,
     rules_file: str | None,
-    workers: int | None,
+    workers: int,
     memory: str,
     store: str | None,
     seen: str | None,
-    engine: str,
     prefer: tuple[str, ...],
     *,
     keep_rows: bool,
@@ -161,24 +145,23 @@ def dedup(
             "--rules and --store: a store has rules of its own; add yours to them with "
             "'canonry rules import FILE --store URL'"
         )
-    todo = dedup_job.Job(
+    todo = Job(
         files=inputs.expand(files),
+        canonicalizer=Canonicalizer(),
         out=out,
-        contents=contents,
         map=map_file,
         report=report,
         store=store,
         seen=seen,
         keep_rows=keep_rows,
-        prefer=prefer,
+        prefer=Preference.of(prefer),
         input_format=input_format_of(input_format, base, column, delimiter),
         quiet=as_json,
-        workers=workers or default_workers(),
-        memory=dedup_job.bytes_of(memory),
-        engine=engine,
-        also_read=(rules_file, named_policies.policy_file(policy), _file_of(store)),
+        workers=workers,
+        memory=bytes_of(memory),
+        notify=render.notify,
     )
-    todo.check()
+    todo.check((rules_file, named_policies.policy_file(policy), _file_of(store)))
     for sentence in recognized(todo.files, todo.input_format):
         render.notify(f"canonry: {sentence}")
     if seen is not None and rules_file is None:
@@ -193,9 +176,9 @@ def dedup(
         render.notify(f"canonry: {sentence}")
     start = time.monotonic()
     is_without_urls = False
-    with render.byte_progress(dedup_job.bytes_to_read(todo), "dedup") as advance:
+    with render.byte_progress(todo.bytes_to_read(), "dedup") as advance:
         try:
-            summary = job.run(todo, canonicalizer, advance, render.notify)
+            summary = job.run(todo._replace(canonicalizer=canonicalizer, advance=advance))
         except NoURLError as error:
             summary, is_without_urls = error.summary, True
     seconds = round(time.monotonic() - start, 3)
@@ -205,7 +188,7 @@ def dedup(
     if as_json:
         counts = msgspec.to_builtins(summary)
         del counts["merged_samples"]
-        counts["merged"] = [MergedLinesJSON(**one._asdict()) for one in summary.merges()]
+        counts["merged"] = summary.merges()
         print_json(DedupJSON(**counts, seconds=seconds))
     else:
         summaries.dedup(summary, seconds)

@@ -37,6 +37,7 @@ _OPTIONS = (
     click.option(
         "--delimiter",
         metavar="C",
+        hidden=True,  # a message names it where it is needed
         help="What separates the columns of CSV: a character, or 'tab'.  [default: , or ; or |]",
     ),
 )

@@ -2,14 +2,7 @@
 
 import msgspec
 
-
-class MergedLinesJSON(msgspec.Struct, frozen=True, kw_only=True):
-    """Lines that rules merged with earlier ones."""
-
-    rules: str  # joined by " + "
-    lines: int
-    line: str  # the first of them; "" if it was not kept
-    same_as: str  # what that one equals
+from canonry.crawler.batch.summary import MergedLines
 
 
 class DedupJSON(msgspec.Struct, kw_only=True):
@@ -20,7 +13,7 @@ class DedupJSON(msgspec.Struct, kw_only=True):
     distinct: int
     exact: int  # lines that repeat a spelling
     seen: int  # lines whose resource was seen before, as the file of --seen says
-    merged: list[MergedLinesJSON]  # by the rules that merged them
+    merged: list[MergedLines]  # by the rules that merged them
     refused: dict[str, int]  # invalid lines, by reason
     refused_samples: dict[str, str]  # for each of these, a line with its place
     cut: list[str]  # sources that could not be read to their end

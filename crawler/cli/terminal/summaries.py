@@ -182,8 +182,8 @@ def dedup(summary: Summary, seconds: float) -> None:
 def _dedup_tables(summary: Summary) -> None:
     """Print what rules merged, and what is no URL, on standard error."""
     rows = [
-        {"rules": rules, "links": lines, "link": _cut(line), "same_as": _cut(same_as)}
-        for rules, lines, line, same_as in summary.merges()
+        {"rules": m.rules, "links": m.lines, "link": _cut(m.line), "same_as": _cut(m.same_as)}
+        for m in summary.merges()
     ]
     if by_rule := merged_by_rule(rows):
         counts = numbers({row["rules"]: row["links"] for row in by_rule}, "{0:,} by {1}")

@@ -1,13 +1,17 @@
 """Dedup: one line for each distinct resource, a reason for every merge, nothing half-done."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import random
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,9 +21,6 @@ from support.sites import exported, run_command, wait_for
 from support.strategies import raw, tries
 
 import canonry
-from canonry.crawler.files import pieces
-from canonry.crawler.files.blocks import Block
-from canonry.crawler.files.formats import InputFormat
 from canonry.crawler.files.line_streams import LONGEST
 
 LINES = b"""http://a.example/
@@ -75,7 +76,7 @@ def test_a_json_summary_alone_counts(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["distinct"] == 3
 
 
-@pytest.mark.parametrize("name", ["in.txt", "in.gz", "no-ending"])
+@pytest.mark.parametrize("name", ["in.txt", "no-ending"])
 def test_gzip_is_detected_by_content(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(LINES))
     done = run_command("dedup", name, "-o", "out.txt.gz", "--json", folder=tmp_path)
@@ -147,16 +148,22 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
     assert b"too-long" in done.stderr
 
 
-def test_a_truncated_archive_is_reported_and_the_rest_is_done(tmp_path: Path) -> None:
-    many = b"".join(b"http://a.example/%d\n" % n for n in range(20_000))
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(many)[:-2000])
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_truncated_archive_is_reported_and_the_rest_is_done(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    numbers = random.Random(1).sample(range(1 << 40), 100_000)
+    many = b"".join(b"http://a.example/%d\n" % n for n in numbers)
+    whole = compress(many)
+    (tmp_path / "cut.gz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "whole.txt").write_bytes(b"http://b.example/\n")
     done = run_command("dedup", "cut.gz", "whole.txt", "-o", "out.txt", folder=tmp_path)
     assert done.returncode == 1
     assert b"cut.gz: breaks off after line" in done.stderr
-    lines = (tmp_path / "out.txt").read_bytes().splitlines()
-    assert 1000 < len(lines) < 20_000
-    assert lines[-1] == b"http://b.example/"
+    kept = (tmp_path / "out.txt").read_bytes()
+    assert len(kept) > 100_000
+    assert many.startswith(kept.removesuffix(b"http://b.example/\n"))
+    assert kept.endswith(b"\nhttp://b.example/\n")
 
 
 def test_against_a_store_and_into_its_queue(tmp_path: Path) -> None:
@@ -187,7 +194,7 @@ def test_against_an_empty_store_it_is_the_plain_definition(tmp_path: Path) -> No
     assert (tmp_path / "map.tsv").read_bytes() == mapped
     found = json.loads(done.stdout)
     assert (found["distinct"], found["exact"]) == (summary.distinct, summary.exact)
-    assert found["merged"] == [one._asdict() for one in summary.merges()]
+    assert found["merged"] == msgspec.to_builtins(summary.merges())
 
 
 def test_an_interrupted_run_leaves_neither_output_nor_claims(tmp_path: Path) -> None:
@@ -215,12 +222,6 @@ def test_an_output_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert b"no/such/folder" in done.stderr
     assert (tmp_path / "out.txt").read_text() == "before"
     assert os.listdir(tmp_path) == ["out.txt"]  # noqa: PTH208 - names are compared
-
-
-def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
-    done = run_command("dedup", "-", "-o", "/dev/full/x", folder=tmp_path, data=LINES)
-    assert done.returncode == 1
-    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("old", [None, b"of before\n"])
@@ -320,14 +321,3 @@ def test_a_table_counts_the_same_with_any_delimiter(tmp_path: Path, delimiter: s
     assert found["refused_samples"]["relative"].startswith("in:3: ")
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["line"] for row in written] == [2, 4]
-
-
-def test_pieces_of_a_table_have_its_line_numbers(tmp_path: Path) -> None:
-    rows = "".join(f"{n}\thttp://a.example/{n}\n" for n in range(2, 200))
-    (tmp_path / "in").write_text(f"n\turl\n{rows}")
-    form = InputFormat(column="url")
-    parts = pieces.pieces_of(str(tmp_path / "in"), form, 1000)
-    assert len(parts) > 2
-    first, second = ([*pieces.read(part, form)] for part in parts[:2])
-    assert [block.first for block in first if isinstance(block, Block)] == [2]
-    assert [block.first for block in second if isinstance(block, Block)] == [1]

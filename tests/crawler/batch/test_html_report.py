@@ -29,7 +29,7 @@ HOSTILE = [
     b"http://u:secret@a.example/1",
     b"HTTP://u:secret@a.example/1",
     b"http://a.example/" + b"long" * 500_000,
-    b"http://a.example/" + b"long" * 500_000 + b"#x",
+    b"http://a.example/" + b"long" * 500_000 + b"?gclid=1#x",
     b"http://a.example/annual_statements.of_subsidiaries?quarterly=consolidated&utm_source=news",
     b"http://a.example:80/annual_statements.of_subsidiaries?quarterly=consolidated",
     b"/relative",
@@ -113,6 +113,9 @@ def test_it_says_how_it_was_made_and_what_each_rule_does(browser: Browser, repor
         made = datetime.fromisoformat(page.locator("time").get_attribute("datetime") or "")
         assert abs((datetime.now(UTC) - made).total_seconds()) < 600
         assert page.get_by_text("policy web@").count() == 1
+        said = page.locator("body").inner_text()
+        for part in ("19 lines in", "7 distinct resources", "merged by rules", "u:***@"):
+            assert part in said, part
         assert page.get_by_text(Reason.RELATIVE.value).count() == 1
 
 

@@ -1,5 +1,6 @@
 """A dedup whose machine lost power, or whose checkpoint was damaged, resumes to the same output."""
 
+import gzip
 import os
 import random
 import shutil
@@ -9,9 +10,11 @@ import pytest
 from support.disks import Disk
 
 import canonry
-from canonry.crawler.batch import checkpoint, dedup_job, job
+from canonry.crawler.batch import checkpoint, job
 from canonry.crawler.batch.checkpoint import Workplace
+from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.partition import Partitions
+from canonry.crawler.batch.preference import Preference
 
 WEB = canonry.Canonicalizer("web")
 OUTPUTS = ("out", "map")
@@ -27,10 +30,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rng = random.Random(1)
     ends = (b"", b"#x", b"/../1")
     lines = [b"http://h.example/%d%s" % (rng.randrange(900), rng.choice(ends)) for _ in range(3000)]
-    (tmp_path / "in").write_bytes(b"\n".join([*lines, b"no url"]))
-    (tmp_path / "expected").mkdir()
-    monkeypatch.chdir(tmp_path / "expected")
-    job.run(asked(), WEB, lambda _count: None, print)
+    (tmp_path / "in").write_bytes(b"\n".join([*lines[:2500], b"no url"]))
+    (tmp_path / "more.gz").write_bytes(gzip.compress(b"\n".join(lines[2500:]))[:-20])
+    for memory in (0, 1 << 26):
+        expected = tmp_path / f"expected-{bool(memory)}"
+        expected.mkdir()
+        monkeypatch.chdir(expected)
+        Path("summary").write_text(repr(job.run(asked(memory))))
     for name, value in (("_SAVE_EVERY", 0.0), ("_SAVING", 0.0)):
         monkeypatch.setattr(checkpoint, name, value)
     monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 14)
@@ -41,16 +47,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(memory: int = 1 << 26) -> dedup_job.Job:
-    return dedup_job.Job(["../in"], "out", map="map", memory=memory)
+def asked(memory: int = 1 << 26) -> Job:
+    prefer = None if memory else Preference.of(["url:shortest", "url:canonical"])
+    return Job(
+        ["../in", "../more.gz"], WEB, "out", map="map", memory=memory or 1 << 16, prefer=prefer
+    )
 
 
 def resumed(folder: Path, memory: int) -> list[str]:
     """Resume a job; check what it writes, and return what it says."""
     said: list[str] = []
-    job.run(asked(memory), WEB, lambda _count: None, said.append)
+    summary = job.run(asked(memory)._replace(notify=said.append))
+    expected = folder / f"expected-{bool(memory)}"
+    assert repr(summary) == (expected / "summary").read_text()
     for name in OUTPUTS:
-        assert Path(name).read_bytes() == (folder / "expected" / name).read_bytes()
+        assert Path(name).read_bytes() == (expected / name).read_bytes()
     return said
 
 
@@ -70,18 +81,21 @@ def killed_after(saves: int, memory: int, monkeypatch: pytest.MonkeyPatch) -> bo
     with monkeypatch.context() as patch:
         patch.setattr(Workplace, "save", save)
         try:
-            job.run(asked(memory), WEB, lambda _count: None, lambda _message: None)
+            job.run(asked(memory))
         except Killed:
             shutil.move("../killed", ".out.work")
             return True
     return False
 
 
-@pytest.mark.parametrize("memory", [1 << 13, 1 << 16, 1 << 26])
+@pytest.mark.parametrize("memory", [1 << 13, 1 << 16, 1 << 26, 0])
 def test_what_was_on_the_disk_when_power_was_lost_is_enough(
     folder: Path, monkeypatch: pytest.MonkeyPatch, memory: int
 ) -> None:
-    """After each checkpoint: nothing that it needs was only in memory."""
+    """After each checkpoint: nothing that it needs was only in memory.
+
+    The keys never fit there, stop fitting, or fit; or a preference (0) needs them on disk.
+    """
     for saves in range(1, 40):
         disk = Disk(Path.cwd())
         with disk.watching(monkeypatch):
@@ -153,10 +167,10 @@ def test_outputs_have_their_names_on_the_disk_before_keys_count(
     Path("keys").mkdir()
     disk = Disk(Path.cwd())
     with disk.watching(monkeypatch):
-        job.run(asked()._replace(seen="keys/seen.keys"), WEB, lambda _count: None, print)
+        job.run(asked()._replace(seen="keys/seen.keys"))
     for file in (*OUTPUTS, "keys/seen.keys"):
         Path(file).unlink()
     disk.restore()
     assert Path("keys/seen.keys").exists()
     for name in OUTPUTS:
-        assert Path(name).read_bytes() == (folder / "expected" / name).read_bytes()
+        assert Path(name).read_bytes() == (folder / "expected-True" / name).read_bytes()

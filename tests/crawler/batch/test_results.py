@@ -13,7 +13,6 @@ import resource
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -24,11 +23,11 @@ from pyarrow import parquet
 from support.sites import run_command
 
 import canonry
-from canonry.crawler.batch import checkpoint, dedup_job, job, results
+from canonry.crawler.batch import job
 from canonry.crawler.batch.checkpoint import Checkpoint, Workplace, workplace
-from canonry.crawler.batch.dedup_job import Plan
+from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.preference import Preference
-from canonry.crawler.files import output, tables
+from canonry.crawler.files import output
 
 WEB = canonry.Canonicalizer("web")
 LINES = [
@@ -117,19 +116,6 @@ def test_outputs_are_compressed_by_the_ending_of_their_names(
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-@pytest.mark.parametrize("written", results.LINE_CONTENTS)
-def test_lines_of_text_hold_what_was_asked_for(tmp_path: Path, written: str) -> None:
-    data = b"\n".join(LINES)
-    done = run_command("dedup", "-", "--write", written, folder=tmp_path, data=data)
-    found = [WEB(line) for line in KEPT]
-    expected = {
-        "url": KEPT,
-        "canonical": [one.identity.encode() for one in found],
-        "key": [one.key.hex().encode() for one in found],
-    }
-    assert done.stdout == b"".join(line + b"\n" for line in expected[written])
-
-
 def some_lines(count: int) -> list[bytes]:
     rng = random.Random(count)
     ends = (b"", b"", b"#x", b"?utm_source=y")
@@ -139,97 +125,6 @@ def some_lines(count: int) -> list[bytes]:
         + rng.choice(ends)
         for _ in range(count)
     ]
-
-
-class Killed(BaseException):
-    """In the place of SIGKILL: nothing is cleaned up."""
-
-
-def everything(
-    folder: Path,
-    place: Workplace,
-    memory: int = 1 << 18,
-    prefer: tuple[str, ...] = (),
-) -> dict[str, bytes]:
-    """Run a job in a workplace, and return all that it writes."""
-    files = {name: io.BytesIO() for name in ("kept", "map")}
-    plan = Plan(
-        files=[str(folder / "a"), str(folder / "b.gz")],
-        canonicalizer=WEB,
-        memory=memory,
-        report=True,
-        mapped=True,
-        prefer=Preference.of(prefer),
-    )
-    outputs = results.Results(
-        results.DistinctLines(files["kept"], "text", "url", WEB),
-        tables.table(files["map"], "text", results.MAP_COLUMNS),
-    )
-    done = job.dedup(plan, place, outputs)
-    summary = repr((done.summary, sorted(done.largest), sorted(done.hosts.items())))
-    return {name: file.getvalue() for name, file in files.items()} | {"sum": summary.encode()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "memory", "prefer"),
-    [
-        (0, 18, ("url:shortest", "url:canonical")),
-        (3, 18, ()),
-        (4, 20, ()),
-        (5, 24, ()),
-    ],
-)
-def test_killed_anywhere_a_job_resumes_to_the_same_output(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    seed: int,
-    memory: int,
-    prefer: tuple[str, ...],
-) -> None:
-    """Each save of a checkpoint may be the last thing that a process does.
-
-    In one pass (without a preference) the keys do not fit into memory, or stop fitting, or fit.
-    """
-    rng = random.Random(seed)
-    monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 13)
-    lines = some_lines(8_000)
-    (tmp_path / "a").write_bytes(b"\n".join(lines[:5000]))
-    (tmp_path / "b.gz").write_bytes(gzip.compress(b"\n".join(lines[5000:]))[:-20])
-    with workplace(None) as place:
-        expected = everything(tmp_path, place, 1 << memory, prefer)
-    save = Workplace.save
-    done = Counter[str]()
-    for attempt in range(100):
-        ends_at = rng.randrange(1, 20) + attempt
-        left = [ends_at]
-
-        def save_some(
-            place: Workplace, state: Checkpoint, files: list[Path], left: list[int] = left
-        ) -> None:
-            left[0] -= 1
-            if left[0] == 0 and rng.random() < 0.5:  # before the checkpoint is saved, or after
-                raise Killed
-            save(place, state, files)
-            done["partitions" if state.all_keyed else "first pass"] += 1
-            if left[0] <= 0:
-                raise Killed
-
-        monkeypatch.setattr(Workplace, "save", save_some)
-        folder = tmp_path / "work"
-        folder.mkdir(exist_ok=True)
-        place = Workplace(folder, lasting=True)
-        try:
-            found = everything(tmp_path, place, 1 << memory, prefer)
-        except Killed:
-            continue
-        assert found == expected
-        break
-    else:
-        pytest.fail("it never ended")
-    assert len(done) == 2, "it was killed in both phases of the first pass"
 
 
 @pytest.mark.parametrize("seconds", [0.4])
@@ -276,30 +171,6 @@ def test_killed_and_resumed_the_output_is_the_same(tmp_path: Path, seconds: floa
     assert last in whole.stderr, "it counts like a run that was never killed"
 
 
-def test_an_interrupt_while_workers_start_waits_for_them(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_bytes(b"http://a.example/\n" * 10)
-    script = (
-        "import signal; from concurrent.futures import ProcessPoolExecutor as P;"
-        "from canonry.crawler.batch import keying as k; k.FEW = 0; start = P._spawn_process;"
-        "left = [signal.SIGINT];"
-        "P._spawn_process = lambda p: (start(p), left and signal.raise_signal(left.pop()));"
-        "import canonry.crawler.cli.commands as c; c.main()"
-    )
-    more = ("--policy", "rfc3986", "--workers", "2")  # else one, where there is one processor
-    done = subprocess.run(
-        [sys.executable, "-c", script, "dedup", "in.txt", "-o", "out.txt", *more],
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 3
-    said = b"interrupted; a checkpoint is saved; the same command goes on"
-    assert said in done.stderr
-    assert b"Traceback" not in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", ".out.txt.work"}
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("prefer", [(), ("url:shortest",)])
 def test_a_signal_saves_a_checkpoint(
@@ -319,15 +190,16 @@ def test_a_signal_saves_a_checkpoint(
         if left[0] == 0:
             signal.raise_signal(number)
 
-    asked = dedup_job.Job(["in"], out="out", prefer=prefer)
+    asked = Job(["in"], WEB, "out", prefer=Preference.of(prefer), advance=advance)
+    asked = asked._replace(notify=said.append)
     with pytest.raises(KeyboardInterrupt, match="a checkpoint is saved; the same command"):
-        job.run(asked, WEB, advance, said.append)
+        job.run(asked)
     assert said == ["saving a checkpoint; Ctrl-C again stops at once"]
     assert {path.name for path in tmp_path.iterdir()} == {"in", ".out.work"}
-    job.run(asked, WEB, advance, said.append)
+    job.run(asked)
     assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[1])
     resumed = Path("out").read_bytes()
-    job.run(asked, WEB, advance, said.append)
+    job.run(asked)
     assert Path("out").read_bytes() == resumed
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
@@ -338,8 +210,8 @@ def test_an_ignored_signal_stays_ignored(tmp_path: Path, monkeypatch: pytest.Mon
     Path("in").write_bytes(b"http://a.example/")
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        asked = dedup_job.Job(["in"], out="out")
-        job.run(asked, WEB, lambda _count: signal.raise_signal(signal.SIGINT), print)
+        ask = lambda _count: signal.raise_signal(signal.SIGINT)  # noqa: E731 - a callback
+        job.run(Job(["in"], WEB, "out", advance=ask))
     finally:
         signal.signal(signal.SIGINT, before)
     assert Path("out").read_bytes() == b"http://a.example/\n"
@@ -356,35 +228,9 @@ def test_a_second_signal_ends_a_job_at_once(
         signal.raise_signal(signal.SIGTERM)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        job.run(dedup_job.Job(["in"], out="out"), WEB, advance, lambda _message: None)
+        job.run(Job(["in"], WEB, "out", advance=advance))
     assert str(caught.value) == ""
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
-
-
-def test_an_interrupted_job_says_how_to_resume(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoint, "_SAVE_EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "_SAVING", 0.0)
-    monkeypatch.setattr("canonry.crawler.files.line_streams.BLOCK", 1 << 12)
-    lines = some_lines(3000)
-    (tmp_path / "in").write_bytes(b"\n".join(lines))
-    left = [5]
-    said: list[str] = []
-
-    def advance(_count: int) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise KeyboardInterrupt
-
-    asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"))
-    with pytest.raises(KeyboardInterrupt, match="is saved; the same command goes on"):
-        job.run(asked, WEB, advance, said.append)
-    assert not (tmp_path / "out").exists()
-    job.run(asked, WEB, advance, said.append)
-    assert re.fullmatch(r"resuming after [1-9][0-9,]* lines", said[0])
-    seen = dict.fromkeys(one.key for one in WEB.many(lines) if isinstance(one, canonry.Canonical))
-    assert len((tmp_path / "out").read_bytes().splitlines()) == len(seen)
 
 
 @pytest.mark.parametrize(

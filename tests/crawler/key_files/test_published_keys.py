@@ -16,10 +16,9 @@ from support.sites import run_command
 
 import canonry.seen
 from canonry.canon.policies import preset
-from canonry.crawler.key_files import key_filter, published_keys
+from canonry.crawler.key_files import published_keys
 from canonry.crawler.key_files.key_file import KeyFileError, opened_keys
-from canonry.crawler.key_files.key_filter import FilterError
-from canonry.crawler.key_files.published_keys import Publication, opened_publication
+from canonry.crawler.key_files.published_keys import FilterError, Publication, opened_publication
 from canonry.crawler.key_files.seen_file import extending
 from canonry.crawler.key_files.sorted_keys import Keys, as_keys
 from canonry.crawler.settings import SettingsError
@@ -50,6 +49,7 @@ def asked(keys: list[bytes]) -> Keys:
 def test_it_answers_as_the_file(tmp_path: Path, count: int) -> None:
     """Of three shards, of a part of one, and of one key."""
     keys = some_keys(1, count)
+    known = set(keys)
     made(tmp_path, keys)
     others = some_keys(2, 50_000)
     with opened_publication(str(tmp_path / "pub")) as file:
@@ -57,20 +57,21 @@ def test_it_answers_as_the_file(tmp_path: Path, count: int) -> None:
         assert file.among(asked(keys)).all(), "no false negative"
         assert not file.among(asked(others)).any(), "and no false positive: the pages decide"
         few = [*keys[:3], *others[:3]]
-        assert file.among(asked(few)).tolist() == [key in set(keys) for key in few]
+        assert file.among(asked(few)).tolist() == [key in known for key in few]
 
 
 def test_keys_that_begin_alike_are_found_over_pages_and_shards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_filter, "SHARD", 2)
+    monkeypatch.setattr(published_keys, "SHARD", 2)
     same, more = b"\7" * 8, b"\6" * 8
     keys = [more + n.to_bytes(8) for n in range(300)] + [same + n.to_bytes(8) for n in range(2000)]
     made(tmp_path, keys)
     wanted = [*keys, *(same + n.to_bytes(8) for n in range(2000, 4000)), b"\x08" * 16, b"\0" * 16]
     with opened_publication(str(tmp_path / "pub")) as file:
         found = file.among(asked(wanted))
-    assert found.tolist() == [key in set(keys) for key in wanted]
+    known = set(keys)
+    assert found.tolist() == [key in known for key in wanted]
 
 
 def test_the_filter_tells_most_of_what_is_absent(tmp_path: Path) -> None:
@@ -79,8 +80,8 @@ def test_the_filter_tells_most_of_what_is_absent(tmp_path: Path) -> None:
     with opened_publication(str(tmp_path / "pub")) as file:
         high = np.zeros(50_000, np.int64)
         absent = asked(sorted(some_keys(4, 50_000)))
-        assert file._filter is not None  # noqa: SLF001 - how much is read is what it is for
-        share = file._filter.may_have(absent, high, high).mean()  # noqa: SLF001
+        assert file._may_have is not None  # noqa: SLF001 - how much is read is what it is for
+        share = file._may_have(absent, high, high).mean()  # noqa: SLF001
     assert share < 0.006
 
 
@@ -148,14 +149,19 @@ def published(folder: Path, policy: str = "web") -> None:
 def test_dedup_leaves_out_what_a_server_has(tmp_path: Path, url: str) -> None:
     published(tmp_path)
     before = {path.name: path.read_bytes() for path in (tmp_path / "pub").iterdir()}
-    for place in (url, f"{url}latest.json", "pub", "pub/latest.json"):
-        for words in ((), ("--memory", "16MiB", "--prefer", "url:shortest")):
-            data = lines(99_000, 101_000) + b"HTTP://A.example/5#x\nno url\n"
-            done = run_command("dedup", "-", "--seen", place, *words, folder=tmp_path, data=data)
-            assert done.returncode == 0, done.stderr
-            assert done.stdout == lines(100_000, 101_000)
-            assert b"1,001 seen before" in done.stderr
-            assert b"added" not in done.stderr
+    data = lines(99_000, 101_000) + b"HTTP://A.example/5#x\nno url\n"
+    beyond = ("--memory", "16MiB", "--prefer", "url:shortest")
+    for place, *words in [
+        (url, *beyond),
+        (f"{url}latest.json",),
+        ("pub", *beyond),
+        ("pub/latest.json",),
+    ]:
+        done = run_command("dedup", "-", "--seen", place, *words, folder=tmp_path, data=data)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == lines(100_000, 101_000)
+        assert b"1,001 seen before" in done.stderr
+        assert b"added" not in done.stderr
     assert {path.name: path.read_bytes() for path in (tmp_path / "pub").iterdir()} == before
 
 
@@ -225,8 +231,8 @@ def test_a_server_without_ranges_and_another_policy_and_no_publication(
 def test_shards_leave_memory_when_there_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_filter, "SHARD", 2)
-    monkeypatch.setattr(key_filter, "_HELD", 2000)
+    monkeypatch.setattr(published_keys, "SHARD", 2)
+    monkeypatch.setattr(published_keys, "_HELD", 2000)
     keys = some_keys(7, 5000)
     made(tmp_path, keys)
     with opened_publication(str(tmp_path / "pub")) as file:

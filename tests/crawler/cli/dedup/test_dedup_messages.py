@@ -9,7 +9,8 @@ import pytest
 from support.sites import run_command
 
 from canonry.canon import Canonicalizer
-from canonry.crawler.batch import dedup_job, job
+from canonry.crawler.batch import job
+from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.cli.terminal import summaries
 
@@ -85,17 +86,14 @@ def test_merges_that_were_not_examined_are_explained(capsys: pytest.CaptureFixtu
 def test_a_memory_without_room_for_a_key_is_told(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("".join(f"http://a.example/{n}\n" for n in range(9000)))
     said: list[str] = []
-    asked = dedup_job.Job([str(tmp_path / "in")], out=str(tmp_path / "out"), memory=1 << 17)
-    job.run(asked, Canonicalizer(), lambda _count: None, said.append)
+    files, out = [str(tmp_path / "in")], str(tmp_path / "out")
+    job.run(Job(files, Canonicalizer(), out, memory=1 << 17, notify=said.append))
     assert said[0].startswith("--memory has no room for the keys of the first lines, keys go")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--write key -o out.csv", "--write key is for text; csv has the URL, its canonical"),
-        ("--write canonical -o out.JSONL", "--write canonical is for text; jsonl has"),
-        ("--write key -o out.parquet.gz", "--write key is for text; parquet has"),
         ("-o out.xlsx", "-o out.xlsx: such files are not written; tables are .jsonl, .csv or"),
         ("-o out.json.gz", "-o out.json.gz: such files are not written"),
         ("--keep-rows -o out.XLS", "-o out.XLS: such files are not written"),
@@ -114,7 +112,7 @@ def test_what_would_be_ignored_is_refused(tmp_path: Path, words: str, told: str)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-@pytest.mark.parametrize("words", ["-o out.CSV", "-o out.txt --write key", "-o out.tsv"])
+@pytest.mark.parametrize("words", ["-o out.CSV", "-o out.tsv"])
 def test_what_says_its_format_is_written(tmp_path: Path, words: str) -> None:
     (tmp_path / "in").write_text("n§url\n1§http://a.example/é\n")
     done = run_command("dedup", "in", *words.split(), "--delimiter", "§", folder=tmp_path)

@@ -1,4 +1,9 @@
-"""Canonical forms and distinct resources of Spark's data frames."""
+"""Dedup on a cluster: functions over Spark's data frames, for any Spark Connect, and PySpark 4.
+
+A shuffled row is a 16-byte key and the URL that represents it so far; a task sends one row for each
+key, however many lines have it. So neither a huge host nor a URL that is half of the input is too
+large for a task.
+"""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -12,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-Batches = Iterator["pa.RecordBatch"]
+_Batches = Iterator["pa.RecordBatch"]
 
 
 def canonicalized(
@@ -43,10 +48,10 @@ def canonicalized(
     return frame.mapInArrow(_adding(column, made, text), schema)
 
 
-def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[Batches], Batches]:
+def _adding(column: str, policy: Policy, rules: str | None) -> Callable[[_Batches], _Batches]:
     """Return the function that adds the columns to batches, in a task."""
 
-    def add(batches: Batches) -> Batches:
+    def add(batches: _Batches) -> _Batches:
         import pyarrow as pa  # noqa: PLC0415 - optional
         import pyarrow.compute as pc  # noqa: PLC0415 - optional
 
