@@ -11,7 +11,7 @@ _Static_assert(COUNT < 31, "rules are bits of an int32_t that is not negative");
 #define NAME(rule, name) name,
 static const char *const names[COUNT] = {RULES(NAME)};
 
-enum { HASH = 8, END = 4, MASK = 4, UNTOLD = -1, NO_KEY = -2, VERSION = 15 }; /* VERSION has to equal _VERSION in native.py: raise both when answers change */
+enum { HASH = 8, END = 4, MASK = 4, UNTOLD = -1, NO_KEY = -2, VERSION = 16 }; /* VERSION has to equal _VERSION in native.py: raise both when answers change */
 static PyObject *string(PyObject *given, const byte *s, Py_ssize_t n, const byte *out, Py_ssize_t at) {
     if (at == n && PyUnicode_CheckExact(given) && !memcmp(s, out, (size_t)n)) return Py_NewRef(given);
     PyObject *made = PyUnicode_New(at, 127);
@@ -162,13 +162,6 @@ static PyObject *kernel_canonicals(PyObject *self, PyObject *const *args, Py_ssi
     return answers((Kernel *)self, args[0], 1, count == 2 ? args[1] : NULL);
 }
 
-/* Copy the host of an identity, with a line feed; return where it ends. */
-static byte *put_host(const byte *identity, Py_ssize_t n, byte *to) {
-    for (Py_ssize_t i = identity[4] == ':' ? 7 : 8; i < n && !strchr(":/?", identity[i]); i++) *to++ = identity[i];
-    *to++ = '\n';
-    return to;
-}
-
 /* Of the table's rules, the kernel runs the late ones before the early ones. */
 static int is_in_order(const Kernel *k, int acted) {
     int early = LETTER_CASE | ARCHIVE_ORDER, late = TRACKING | SESSION_ID;
@@ -188,11 +181,10 @@ static int32_t told(const Kernel *k, const byte *s, Py_ssize_t n, int acted) {
 }
 
 /* Write the key of every line, the hash of its text if that is not canonical, and the rules that
- * acted. With ``hosts``, also write the host of each line that has a key, with a line feed, up to
- * ``*hosts_end``. Uses no Python objects, so that it can run without the GIL. Return how many lines
- * there are, or ``count`` + 1 if there are more than ``count``; -1 if memory runs out. */
+ * acted. Uses no Python objects, so that it can run without the GIL. Return how many lines there
+ * are, or ``count`` + 1 if there are more than ``count``; -1 if memory runs out. */
 static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_ssize_t count, byte *key,
-                            byte *text, byte *rules, byte *ends, byte *hosts, byte **hosts_end) {
+                            byte *text, byte *rules, byte *ends) {
     byte room[4 * ROOM], *out = room; /* of the lanes' texts that are not lines themselves */
     const byte *start = s;
     Py_ssize_t size = sizeof room, used = 0, line = 0;
@@ -229,54 +221,44 @@ static Py_ssize_t key_lines(const Kernel *k, const byte *s, const byte *end, Py_
             if (at > 0) used += at;
         }
         memcpy(rules, &found, sizeof found);
-        if (at >= 0) {
-            hash_later(&lanes, k->keyed, BLOCK, identity, at, key, DIGEST);
-            if (hosts) hosts = put_host(identity, at, hosts);
-        }
+        if (at >= 0) hash_later(&lanes, k->keyed, BLOCK, identity, at, key, DIGEST);
         more = stop != NULL;
         s = more ? stop + 1 : s;
     }
     flush_lanes(&lanes);
     if (out != room) PyMem_RawFree(out);
-    *hosts_end = hosts;
     return line;
 }
 
-/* Return, for all lines of a block: their keys, their hashes, the rules that acted, where they end,
- * and on request the hosts of those with a key. A canonical line has a hash of zeros: its key is
- * enough. */
+/* Return, for all lines of a block: their keys, their hashes, the rules that acted, and where they
+ * end. A canonical line has a hash of zeros: its key is enough. */
 static PyObject *kernel_lines(PyObject *self, PyObject *args) {
     PyObject *given;
     Py_ssize_t count;
-    int with_hosts = 0;
-    if (!PyArg_ParseTuple(args, "Sn|p", &given, &count, &with_hosts)) return NULL;
+    if (!PyArg_ParseTuple(args, "Sn", &given, &count)) return NULL;
     const byte *s = (const byte *)PyBytes_AS_STRING(given), *end = s + PyBytes_GET_SIZE(given);
     if (count < 1 || count > end - s + 1 || end - s > UINT32_MAX) return PyErr_Format(PyExc_ValueError, "a block has one line or more, and less than 4 GiB");
     PyObject *keys = PyBytes_FromStringAndSize(NULL, DIGEST * count);
     PyObject *texts = PyBytes_FromStringAndSize(NULL, HASH * count);
     PyObject *rules = PyBytes_FromStringAndSize(NULL, MASK * count), *made = NULL;
     PyObject *ends = PyBytes_FromStringAndSize(NULL, END * count);
-    PyObject *hosts = PyBytes_FromStringAndSize(NULL, with_hosts ? end - s + 1 : 0); /* none is as long as its line */
-    if (keys && texts && rules && ends && hosts) {
+    if (keys && texts && rules && ends) {
         Py_ssize_t done;
         byte *key = (byte *)PyBytes_AS_STRING(keys), *text = (byte *)PyBytes_AS_STRING(texts);
         byte *mask = (byte *)PyBytes_AS_STRING(rules), *stop = (byte *)PyBytes_AS_STRING(ends);
-        byte *host = with_hosts ? (byte *)PyBytes_AS_STRING(hosts) : NULL, *hosts_end;
         memset(key, 0, (size_t)(DIGEST * count));
         memset(text, 0, (size_t)(HASH * count));
         Py_BEGIN_ALLOW_THREADS
-        done = key_lines((Kernel *)self, s, end, count, key, text, mask, stop, host, &hosts_end);
+        done = key_lines((Kernel *)self, s, end, count, key, text, mask, stop);
         Py_END_ALLOW_THREADS
         if (done < 0) PyErr_NoMemory();
         else if (done != count) PyErr_SetString(PyExc_ValueError, "the block has another number of lines");
-        else if (!with_hosts || _PyBytes_Resize(&hosts, hosts_end - host) == 0)
-            made = PyTuple_Pack(5, keys, texts, rules, ends, hosts);
+        else made = PyTuple_Pack(4, keys, texts, rules, ends);
     }
     Py_XDECREF(keys);
     Py_XDECREF(texts);
     Py_XDECREF(rules);
     Py_XDECREF(ends);
-    Py_XDECREF(hosts);
     return made;
 }
 
@@ -473,7 +455,7 @@ static PyMethodDef methods[] = {
     {"canonical", (PyCFunction)(void (*)(void))kernel_canonical, METH_FASTCALL, "Return the Canonical of a text, or of a reference and its base, or None."},
     {"identities", kernel_identities, METH_O, "Return the identity, or None, of each in a list."},
     {"canonicals", (PyCFunction)(void (*)(void))kernel_canonicals, METH_FASTCALL, "Return the Canonical, or None, of each in a list; or what a function returns instead of None."},
-    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which rules acted (-1: unknown; -2: no key), where the lines end, and perhaps hosts."},
+    {"lines", kernel_lines, METH_VARARGS, "Return the keys of so many lines, hashes of those not canonical, which rules acted (-1: unknown; -2: no key), and where the lines end."},
     {"merging", (PyCFunction)(void (*)(void))kernel_merging, METH_FASTCALL, "Return the rules that merge each of some texts with another, as bits of an int32_t; -1: unknown."},
     {"column", kernel_column, METH_VARARGS, "Return the identities of an Arrow column, and perhaps the keys."},
     {NULL, NULL, 0, NULL},

@@ -16,7 +16,7 @@ except ImportError:  # Canonry was installed without a C compiler: everything wo
 _T = TypeVar("_T", bound=tuple[str, str, bytes])
 
 # A kernel compiled from another version of the source is ignored.
-_VERSION = 15
+_VERSION = 16
 # The table runs these before "tracking"; the kernel runs "tracking" first.
 _BEFORE_TRACKING = frozenset({"decode-escapes", "archive-session"})
 _LONGEST_NAME = 63

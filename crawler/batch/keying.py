@@ -37,7 +37,7 @@ def keyed(block: Block, canonicalizer: Canonicalizer, *, prefer: Preference | No
     """Canonicalize lines and return their keys; rank them if asked to."""
     native = canonicalizer.native
     if native is not None:
-        made, texts, bits, ends, _hosts = native.lines(block.data, block.size)
+        made, texts, bits, ends = native.lines(block.data, block.size)
         rules = np.frombuffer(bits, np.int32)
     else:
         hashed = hashlib.blake2b

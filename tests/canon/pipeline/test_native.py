@@ -8,7 +8,6 @@ import tracemalloc
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -86,12 +85,8 @@ def test_blocks_of_lines_get_the_same_keys_as_single_lines(lines: list[bytes]) -
     assert WEB.native is not None
     block = b"\n".join(lines)
     given_lines = block.split(b"\n")
-    keys, texts, masks, ends, hosts = WEB.native.lines(block, len(given_lines), True)  # noqa: FBT003
+    keys, texts, masks, ends = WEB.native.lines(block, len(given_lines))
     rules = memoryview(masks).cast("i").tolist()
-    answers = [WEB.native.canonical(line) for line in given_lines]
-    assert hosts.decode().splitlines() == [
-        urlsplit(one.identity).hostname for one in answers if one
-    ]
     assert [*accumulate(len(line) + 1 for line in given_lines)] == [
         end + 1 for end in memoryview(ends).cast("I")
     ]
@@ -126,10 +121,9 @@ def test_white_space_before_a_fragment_leaves_the_rules_open() -> None:
 def test_lines_of_any_length_are_keyed() -> None:
     assert WEB.native is not None
     lines = [b"http://a.example/" + b"x%20" * size for size in (0, 30, 31, 32, 33, 5000, 2, 90_000)]
-    keys, _, rules, _, hosts = WEB.native.lines(b"\n".join(lines), len(lines))
+    keys, _, rules, _ = WEB.native.lines(b"\n".join(lines), len(lines))
     assert -2 not in memoryview(rules).cast("i").tolist()
     assert keys == b"".join(WEB(line).key for line in lines)
-    assert hosts == b""  # they were not asked for
     with pytest.raises(TypeError, match="must be bytes"):
         WEB.native.lines("http://a.example/", 1)  # type: ignore[arg-type]
 

@@ -73,7 +73,7 @@ def test_fewer_instructions_give_the_same_answers(
     urls = _urls()
     assert theirs.canonicals([*urls]) == ours.canonicals([*urls])
 
-    block = b"\n".join(urls), len(urls), True
+    block = b"\n".join(urls), len(urls)
     found = ours.lines(*block)
     assert theirs.lines(*block) == found
     rules = memoryview(found[2]).cast("i").tolist()
