@@ -1,4 +1,4 @@
-"""Bodies: what is read of them, beside the event loop, and the outcomes of those not read."""
+"""Bodies: what is read of them, and the outcomes of those not read."""
 
 import asyncio
 import hashlib
@@ -17,10 +17,10 @@ from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import UNREAD
 
 _DIGEST = 16  # bytes
-_SMALL = 1 << 13  # bytes; smaller bodies take less time than a switch to the thread
-_LARGE = 1 << 17  # bytes; the worst markup of this length takes some 50 ms
-_THREAD = ThreadPoolExecutor(1, "canonry-bodies")
-_LARGE_THREAD = ThreadPoolExecutor(1, "canonry-large-bodies")  # one thread limits memory
+# Bytes. Smaller bodies are read at once: a switch to the thread would cost a tenth of a page's time
+# on the processor, and the page would come no sooner. The worst markup of this length takes 50 ms.
+_LARGE = 1 << 17
+_THREAD = ThreadPoolExecutor(1, "canonry-bodies")  # one thread limits memory
 _REASONS = (HoldReason.OTHER_TYPE.label, Fault.TOO_LARGE.label)
 
 
@@ -32,28 +32,17 @@ class ReadBody(NamedTuple):
     blocks: bytes | None = None  # of its text; None: not asked for, or it is no text
 
 
-class _Asked(NamedTuple):
-    """A body that waits."""
-
-    response: Response
-    links: bool
-    blocks: bool
-    future: "asyncio.Future[ReadBody]"
-
-
 class Bodies:
-    """Reads bodies in threads; all that wait are read in one call, since a call takes long."""
+    """Reads bodies: large ones in a thread."""
 
     def __init__(self, settings: Settings) -> None:
-        """Start with no body that waits."""
+        """Bind the settings."""
         self._read_document = partial(
             read_document,
             own_name=settings.crawl.token,
             embeds=settings.crawl.embeds,
             max_unpacked=settings.fetch.max_body,
         )
-        self._waiting: list[_Asked] = []
-        self._running: asyncio.Task[None] | None = None
 
     async def read(self, response: Response, *, links: bool, blocks: bool) -> ReadBody:
         """Read the body of a response.
@@ -63,45 +52,10 @@ class Bodies:
             links: False if its links are not needed.
             blocks: False if the blocks of its text are not needed.
         """
-        size = len(response.body)
-        if size <= _SMALL:
-            return self._read(response, links=links, blocks=blocks)
-        loop = asyncio.get_running_loop()
-        if size > _LARGE:
-            read = partial(self._read, response, links=links, blocks=blocks)
-            return await loop.run_in_executor(_LARGE_THREAD, read)
-        asked = _Asked(response, links, blocks, loop.create_future())
-        self._waiting.append(asked)
-        if self._running is None:
-            self._running = loop.create_task(self._run())
-        return await asked.future
-
-    async def _run(self) -> None:
-        """Read bodies until none waits."""
-        loop = asyncio.get_running_loop()
-        try:
-            while self._waiting:
-                waiting, self._waiting = self._waiting, []
-                bodies = await loop.run_in_executor(_THREAD, self._read_all, waiting)
-                for waiter, body in zip(waiting, bodies, strict=True):
-                    if waiter.future.done():  # the visit was cancelled
-                        continue
-                    if isinstance(body, Exception):
-                        waiter.future.set_exception(body)
-                    else:
-                        waiter.future.set_result(body)
-        finally:
-            self._running = None
-
-    def _read_all(self, waiting: Sequence[_Asked]) -> list[ReadBody | Exception]:
-        """Read bodies; where that fails, the result is the reason."""
-        bodies: list[ReadBody | Exception] = []
-        for waiter in waiting:
-            try:
-                bodies.append(self._read(waiter.response, links=waiter.links, blocks=waiter.blocks))
-            except Exception as error:  # noqa: BLE001 - the visit raises it
-                bodies.append(error)
-        return bodies
+        read = partial(self._read, response, links=links, blocks=blocks)
+        if len(response.body) <= _LARGE:
+            return read()
+        return await asyncio.get_running_loop().run_in_executor(_THREAD, read)
 
     def _read(self, response: Response, *, links: bool, blocks: bool) -> ReadBody:
         """Read the body of a response, once for links and blocks if it is HTML."""

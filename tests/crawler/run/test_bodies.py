@@ -1,4 +1,4 @@
-"""Bodies that are read beside the event loop, many at once."""
+"""Bodies that are read at once, or beside the event loop."""
 
 import asyncio
 import hashlib
@@ -16,8 +16,8 @@ from canonry.crawler.settings import load
 
 URL, KIND = "http://a.example/", {"Content-Type": "text/html"}
 BODIES = [
-    f"<p>{n} words of page {n} <a href=/{n}>".encode() * 40 * 3**n for n in range(6)
-]  # the last one is so large that it has a thread of its own
+    f"<p>{n} words of page {n} <a href=/{n}>".encode() * 200 * 3**n for n in range(6)
+]  # the last three are so large that a thread reads them
 
 
 def response(body: bytes) -> Response:
