@@ -24,6 +24,8 @@ from canonry.storage import Candidate, Store
 from canonry.storage.clusters.equivalences import Equivalences
 from canonry.storage.rows.urls import raw_urls
 
+_TOLD = 50_000  # lines of which it is remembered what they repeat
+
 
 class Claims:
     """Claims URLs in a store, where the new ones join the queue.
@@ -113,6 +115,7 @@ def claims_in(
 def dedup(job: Job, claims: Claims, results: Results) -> Summary:
     """Do a job against a store, and write the results block by block."""
     summary = Summary()
+    told: dict[bytes, tuple[str, str]] = {}  # what lines repeat
     for block in job.blocks(summary):
         mask, rows = np.zeros(block.size, np.bool_), list[Fate]()
         lines = block.lines()
@@ -130,8 +133,12 @@ def dedup(job: Job, claims: Claims, results: Results) -> Summary:
         for n, line in enumerate(lines):
             same_as = ""
             if n not in refused:
-                repeat = next(repeats)
+                # A later line may represent its resource: what was told of a text stays so.
+                repeat = told.get(line, next(repeats))
                 mask[n] = repeat is None
+                if len(told) >= _TOLD:
+                    told.clear()
+                told[line] = (as_read(line), "") if repeat is None else repeat
                 same_as, rules = (as_read(line), "first") if repeat is None else repeat
                 if repeat is None:
                     summary.distinct += 1

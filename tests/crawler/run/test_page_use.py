@@ -66,7 +66,7 @@ def test_statements_are_stored_counted_and_exported(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(main, ["export", "urls", *store, "--allows", "tdm"])
     assert wrong.exit_code == 2
     shown = CliRunner().invoke(main, ["status", *store]).stdout
-    assert "ai-train of 2 pages" in shown
+    assert "ai-train of 2, " in shown
 
 
 def test_counts_follow_when_a_site_changes_its_mind(tmp_path: Path) -> None:
