@@ -86,7 +86,7 @@ def in_order(blocks: Iterator[Block], job: Job) -> Iterator[tuple[Block, Keyed]]
             found = future.result()
             yield block._replace(ends=found.ends), found
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)  # a second Ctrl-C in a wait would be lost
 
 
 def default_workers() -> int:

@@ -223,9 +223,11 @@ def test_a_second_signal_ends_a_job_at_once(
     monkeypatch.chdir(tmp_path)
     Path("in").write_bytes(b"\n".join(some_lines(30)))
 
+    numbers = iter((signal.SIGINT, signal.SIGTERM))  # each once, however often it is called
+
     def advance(_count: int) -> None:
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGTERM)
+        for number in numbers:
+            signal.raise_signal(number)
 
     with pytest.raises(KeyboardInterrupt) as caught:
         job.run(Job(["in"], WEB, "out", advance=advance))
