@@ -294,7 +294,6 @@ class LearningSession(StoredRules):
         """Hold fetched URLs whose page is there under the name that rules want.
 
         They were fetched before the rules acted, or to test them. A recrawl begins and ends so.
-        Nor has what rules held while it waited to be fetched again a page of its own.
 
         Args:
             connection: in a writing transaction.
@@ -309,7 +308,7 @@ class LearningSession(StoredRules):
         }
         if names:  # else the index of a host's URLs would be made for nothing
             held = applied_rules.hold_fetched(connection, names, self._in_force.change_all, now)
-            pages.remove(connection, [*held, *classes.held_with_pages(connection)])
+            pages.remove(connection, held)
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
         """Pass answers to their sites; yield the names of these sites."""

@@ -35,7 +35,6 @@ _DELETE_EDGES = "DELETE FROM aliases WHERE kind = 'rule' AND from_id"
 _EDGES = "SELECT from_id, to_id, target_url FROM aliases WHERE kind = 'rule' AND from_id"
 _LED = "SELECT to_id, from_id FROM aliases WHERE kind = 'rule' AND to_id"
 _URLS = "SELECT id, url FROM urls WHERE id"
-_WITH_PAGES = "SELECT url_id FROM pages JOIN url_rows ON id = url_id"
 _CHANGE = "UPDATE url_rows SET priority = {1} WHERE priority = {0} AND id"
 _DEFER, _RESTORE = _CHANGE.format(ORDINARY, ALIAS), _CHANGE.format(ALIAS, ORDINARY)
 _LEAD = Prepared(
@@ -246,12 +245,6 @@ def represented_by_pages(connection: Connection, url_ids: Sequence[int]) -> set[
     known = may_represent(connection, set(edges.values()))
     pages = {one for one, (state, _priority) in known.items() if state == State.FETCHED}
     return {url_id for url_id, one in edges.items() if one in pages}
-
-
-def held_with_pages(connection: Connection) -> set[int]:
-    """Return the URLs that rules hold for a page, and that have that of an earlier run."""
-    question = f"{_WITH_PAGES} WHERE state = {HELD[0]:d} AND reason = '{LEARNED}'"
-    return represented_by_pages(connection, connection.exec_driver_sql(question).scalars().all())
 
 
 def delete_edges(connection: Connection, url_ids: Sequence[int]) -> None:

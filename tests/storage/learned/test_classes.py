@@ -12,11 +12,9 @@ from canonry.canon.pipeline import Rewritten
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.storage import Admission, Hop, Outcome, Page, State, Store, StoreError
-from canonry.storage.learned import applied_rules, classes, rule_rows
+from canonry.storage.learned import applied_rules, rule_rows
 from canonry.storage.reading import report
 from canonry.storage.rows import requeueing
-from canonry.storage.sql import transitions
-from canonry.storage.sql.transitions import QUEUED
 
 pytestmark = pytest.mark.every_database
 
@@ -451,20 +449,4 @@ def test_rules_are_stored_and_loaded_unchanged(tmp_path: Path) -> None:
         }
         one = rule_store.find(connection, wide.id[:6])
         assert one == rule_store.find(connection, wide.id)
-    store.close()
-
-
-def test_what_was_held_while_it_waited_again_has_no_page_once_its_representative_has_one(
-    tmp_path: Path,
-) -> None:
-    store = open_store(tmp_path)
-    one, other = (found.url_id for found in link(store, f"{H}/a", f"{H}/a/"))
-    lease(store)
-    store.record([visited(n, State.FETCHED, page=page()) for n in (one, other)], 2.0)
-    with store.transaction() as connection:
-        transitions.move_ids(connection, [other], classes.HELD)
-        classes.put_edges(connection, [(other, one, f"{H}/a")], 3.0)
-        assert classes.held_with_pages(connection) == {other}
-        transitions.move_ids(connection, [one], QUEUED)
-        assert classes.held_with_pages(connection) == set()
     store.close()
