@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
+from canonry.canon.learned import without_port
 from canonry.crawler.admission.scope import registrable
 from canonry.crawler.relations.compared_pages import ComparedPage
 from canonry.crawler.relations.pairing import FAR, NEAR, By, Directory, apart, are_alike
@@ -102,7 +103,7 @@ def moved_pages(went: Iterable[ComparedPage], living: Sequence[ComparedPage]) ->
 
 
 def _domain(page: ComparedPage) -> str:
-    return registrable(page.host.rpartition(":")[0] or page.host)
+    return registrable(without_port(page.host))
 
 
 def _by_content(pages: Pages, new: Pages) -> dict[str, MovedPage]:

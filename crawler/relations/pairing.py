@@ -272,9 +272,9 @@ def _deviations(
     ranks = []
     for here, there in known:
         size = here + longer
-        apart = abs(size - there)
-        nearer = bisect_left(other.sizes, size + apart) - bisect_right(other.sizes, size - apart)
-        as_near = bisect_right(other.sizes, size + apart) - bisect_left(other.sizes, size - apart)
+        off = abs(size - there)
+        nearer = bisect_left(other.sizes, size + off) - bisect_right(other.sizes, size - off)
+        as_near = bisect_right(other.sizes, size + off) - bisect_left(other.sizes, size - off)
         ranks.append((max(nearer, 0) + as_near - 1) / 2 / max(len(other) - 1, 1))
     return (0.5 - mean(ranks)) * math.sqrt(12 * len(ranks))
 

@@ -87,6 +87,13 @@ def host_words(seed: str, port: int, *more: str) -> list[str]:
     return ["crawl", seed, "--connect-to", f"::127.0.0.1:{port}", *quick, *more]
 
 
+def crawl_host(seed: str, port: int, folder: Path, *more: str) -> None:
+    """Crawl a host that a port serves, without delay; the crawl has to end well."""
+    connect = ["--connect-to", f"::127.0.0.1:{port}", "--delay", "0"]
+    done = run_command("crawl", seed, *connect, *more, folder=folder)
+    assert done.returncode == 0, done.stderr
+
+
 def start(folder: Path, *words: str) -> Fork:
     """Start the command, without any input, and return its process."""
     process = Fork(words, folder)

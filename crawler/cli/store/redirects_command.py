@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import click
 
 from canonry.crawler import opening
-from canonry.crawler.cli.described import described, store_option, unless_dash
+from canonry.crawler.cli.described import described, out_option, store_option
 from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import output, tables
@@ -28,13 +28,7 @@ from canonry.storage.reading import report
     show_default=True,
     help="A table with the evidence, or rules for a web server.",
 )
-@click.option(
-    "-o",
-    "out",
-    metavar="FILE",
-    callback=unless_dash,
-    help="Write to FILE, which appears when it is complete.  [default: stdout]",
-)
+@out_option
 @with_exit_code
 def redirects(store: str, output_format: str, out: str | None) -> int:
     """Map the pages of a site that was relaunched to their new URLs.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.made_pages import WORDS
 from support.servers import Answer, ok, raw_server
-from support.sites import exported, from_thread, run_command
+from support.sites import crawl_host, exported, from_thread
 
 SEED, LISTS, PAGES = "http://h.example/", 20, 200
 FORMS = {
@@ -57,9 +57,7 @@ class Slugs:
 def crawl(site: Slugs, folder: Path) -> list[str]:
     """Crawl a site, which has to lose no page; return the rules that act."""
     with from_thread(raw_server(site)) as raw:
-        connect = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0"]
-        done = run_command("crawl", SEED, *connect, folder=folder)
-    assert done.returncode == 0, done.stderr
+        crawl_host(SEED, raw.port, folder)
     served = {site.page_of[url] for url in site.served}
     assert served == {*site.page_of.values()}
     rules = exported(folder, "rules")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 from support.servers import Answer, Raw, ok, raw_server
-from support.sites import exported, from_thread, run_command
+from support.sites import crawl_host, exported, from_thread, run_command
 
 import canonry
 
@@ -46,12 +46,6 @@ def site() -> Iterator[tuple[Site, Raw]]:
     made = Site()
     with from_thread(raw_server(made)) as raw:
         yield made, raw
-
-
-def crawl(raw: Raw, folder: Path, *more: str) -> None:
-    words = ["crawl", SEED, "--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0", *more]
-    done = run_command(*words, folder=folder)
-    assert done.returncode == 0, done.stderr
 
 
 class Reader:
@@ -94,7 +88,7 @@ def test_an_index_follows_crawls_rules_and_their_end(
 ) -> None:
     served, raw = site
     reader = Reader(tmp_path)
-    crawl(raw, tmp_path)
+    crawl_host(SEED, raw.port, tmp_path)
     rows = reader.follow()
     docs = [row for row in rows if "/docs/" in row["url"]]
     assert len(docs) == PAGES
@@ -112,13 +106,21 @@ def test_an_index_follows_crawls_rules_and_their_end(
     apart = reader.follow()
     assert {url for row in apart for url in row["left"]} == {m["url"] for m in by_rule}
     assert reader.is_right
-    crawl(raw, tmp_path, "--config", "learn.enabled=false")
+    crawl_host(SEED, raw.port, tmp_path, "--config", "learn.enabled=false")
     new = reader.follow()
     assert {row["url"] for row in new} == {m["url"] for m in by_rule}
     assert reader.is_right
 
     served.turned = False
-    crawl(raw, tmp_path, "--config", "learn.enabled=false", "--config", "crawl.recrawl_after=0")
+    crawl_host(
+        SEED,
+        raw.port,
+        tmp_path,
+        "--config",
+        "learn.enabled=false",
+        "--config",
+        "crawl.recrawl_after=0",
+    )
     gone = [row for row in reader.follow() if row["action"] == "delete"]
     assert {row["url"]: row["same_as"] for row in gone} == {
         m["url"]: m["url"].removesuffix("/") for m in by_rule
@@ -128,7 +130,7 @@ def test_an_index_follows_crawls_rules_and_their_end(
 
 def test_merges_have_their_rules_and_evidence(tmp_path: Path, site: tuple[Site, Raw]) -> None:
     _served, raw = site
-    crawl(raw, tmp_path)
+    crawl_host(SEED, raw.port, tmp_path)
     found = exported(tmp_path, "merges")
     by_reason = {pair["reason"]: pair for pair in found}
     assert by_reason.keys() == {"redirect", "rule", "policy"}
@@ -144,7 +146,7 @@ def test_merges_have_their_rules_and_evidence(tmp_path: Path, site: tuple[Site, 
 
 def test_tables_have_members_within_rows(tmp_path: Path, site: tuple[Site, Raw]) -> None:
     _served, raw = site
-    crawl(raw, tmp_path)
+    crawl_host(SEED, raw.port, tmp_path)
     plain = exported(tmp_path, "clusters")
     done = run_command("export", "clusters", "--format", "csv", folder=tmp_path)
     cells = list(csv.DictReader(io.StringIO(done.stdout.decode())))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.made_pages import WORDS
 from support.servers import Answer, Raw, ok, raw_server
-from support.sites import exported, from_thread, run_command
+from support.sites import crawl_host, exported, from_thread, run_command
 
 SEED = "http://h.example/"
 VERSIONS = ("1.9", "1.10", "dev")
@@ -46,12 +46,6 @@ def manual() -> Iterator[tuple[Manual, Raw]]:
         yield made, raw
 
 
-def crawl(raw: Raw, folder: Path, *more: str) -> None:
-    words = ["crawl", SEED, "--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0", *more]
-    done = run_command(*words, folder=folder)
-    assert done.returncode == 0, done.stderr
-
-
 def documents(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
     """Return the exported documents, by what follows the host."""
     rows = exported(folder, "clusters", *words)
@@ -60,7 +54,7 @@ def documents(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
 
 def test_one_document_for_each_page_of_a_manual(tmp_path: Path, manual: tuple[Manual, Raw]) -> None:
     _site, raw = manual
-    crawl(raw, tmp_path)
+    crawl_host(SEED, raw.port, tmp_path)
     plain = documents(tmp_path)
     for prefer, version in (("newest", "dev"), ("stable", "1.10"), ("oldest", "1.9")):
         found = documents(tmp_path, "--prefer", prefer)
@@ -86,11 +80,11 @@ def test_one_document_for_each_page_of_a_manual(tmp_path: Path, manual: tuple[Ma
 def test_a_new_release_reaches_a_reader(tmp_path: Path, manual: tuple[Manual, Raw]) -> None:
     site, raw = manual
     site.versions = VERSIONS[:1]
-    crawl(raw, tmp_path)
+    crawl_host(SEED, raw.port, tmp_path)
     words = ("--prefer", "newest", "--cursor", "cursor")
     assert len(documents(tmp_path, *words)) == CHAPTERS + 2
     site.versions = VERSIONS[:2]
-    crawl(raw, tmp_path, "--config", "crawl.recrawl_after=0s")
+    crawl_host(SEED, raw.port, tmp_path, "--config", "crawl.recrawl_after=0s")
     changed = documents(tmp_path, *words)
     assert changed["1.9/p3.html"]["release_of"] == f"{SEED}1.10/p3.html"
     assert changed["1.10/p3.html"]["releases"] == [f"{SEED}1.9/p3.html"]

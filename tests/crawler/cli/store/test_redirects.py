@@ -4,12 +4,13 @@ import csv
 import io
 import json
 import random
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from support.made_pages import WORDS
 from support.servers import Answer, ok, raw_server
-from support.sites import exported, from_thread, run_command
+from support.sites import crawl_host, exported, from_thread, run_command
 
 from canonry.crawler.cli.all_printed import ROWS
 
@@ -43,13 +44,14 @@ class Site:
 def test_a_site_that_was_relaunched(tmp_path: Path) -> None:
     site = Site()
     with from_thread(raw_server(site)) as raw:
-        connect = ["--connect-to", f"::127.0.0.1:{raw.port}", "--delay", "0"]
-        words = ["crawl", SEED, *connect, "--config", "crawl.recrawl_after=0s"]
-        assert run_command(*words, folder=tmp_path).returncode == 0
+        crawl_again = partial(
+            crawl_host, SEED, raw.port, tmp_path, "--config", "crawl.recrawl_after=0s"
+        )
+        crawl_again()
         done = run_command("redirects", folder=tmp_path)
         assert done.stderr.decode().strip() == "0 pages went: 0 moved; 0 without a new place"
         site.folder = "docs"
-        assert run_command(*words, folder=tmp_path).returncode == 0
+        crawl_again()
         done = run_command("redirects", folder=tmp_path)
         rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
         assert {row["url"]: row["target"] for row in rows} == {
@@ -71,7 +73,7 @@ def test_a_site_that_was_relaunched(tmp_path: Path) -> None:
         # Nothing was merged or held.
         assert {row["state"] for row in exported(tmp_path, "urls")} == {"fetched"}
         site.sends_on = True
-        assert run_command(*words, folder=tmp_path).returncode == 0
+        crawl_again()
         done = run_command("redirects", folder=tmp_path)
         assert done.stderr.decode().startswith("0 pages went")
         assert b"24 redirect already" in done.stderr
