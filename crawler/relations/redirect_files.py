@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from canonry.canon import redact
+from canonry.crawler.relations.compared_pages import ComparedPage
 from canonry.crawler.relations.moved_pages import MovedPage, MovedPages, MovePattern
 
 _ODD = re.compile(r"[\x00-\x20\"\\\x7f]")  # what no configuration has without escapes
@@ -109,7 +110,8 @@ def redirect_file(server: str, moved: Sequence[MovedPage]) -> RedirectFile:
     text = said.head
     for host in sorted({one.page.host for one in moved}):
         here = [one for one in moved if one.page.host == host]
-        wide = {p: _pattern_in(said, p) for p in {one.pattern for one in here if one.pattern}}
+        moved_alike = {one.pattern: one.to for one in here if one.pattern}
+        wide = {pattern: _pattern_in(said, pattern, to) for pattern, to in moved_alike.items()}
         single = {one: _line_in(said, one) for one in here if not wide.get(one.pattern)}  # type: ignore[arg-type]  # None is no key
         # The first that fits counts: lines, then patterns, the longest first.
         lines = list(filter(None, single.values()))
@@ -129,10 +131,12 @@ def _line_in(said: _Said, one: MovedPage) -> str:
     return "" if _ODD.search(unquote(old)) or _ODD.search(target) else said.line(old, target)
 
 
-def _pattern_in(said: _Said, pattern: MovePattern) -> str:
+def _pattern_in(said: _Said, pattern: MovePattern, to: ComparedPage) -> str:
+    """Return how a server says the move of a directory, of which one page is given; "" if not."""
     old_host, _, old = pattern.old.partition("/")
     new_host, _, new = pattern.new.partition("/")
-    target = f"/{new}" if old_host == new_host else f"https://{pattern.new}"
+    scheme = to.url.partition("://")[0]
+    target = f"/{new}" if old_host == new_host else f"{scheme}://{pattern.new}"
     if any(_ODD.search(unquote(part)) for part in (old, target, *pattern)):
         return ""
     return said.pattern(f"/{old}", pattern.old_end, target, pattern.new_end)

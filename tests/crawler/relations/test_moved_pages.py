@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
+import pytest
 from support.made_pages import WORDS
 
 from canonry.crawler.relations.compared_pages import ComparedPage
@@ -122,3 +123,16 @@ def test_single_files_of_servers() -> None:
     said = redirect_file("apache", found.moved).text
     assert 'RewriteCond "%{QUERY_STRING}" "^id=7$"\nRewriteRule "^/?a\\.html$"' in said
     assert len(redirect_file("netlify", found.moved).unsaid) == 1
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_directory_that_moved_to_another_host_is_asked_by_that_hosts_scheme(scheme: str) -> None:
+    _mapped, found = moves(site("doc/"), site("docs/"))
+    elsewhere = [
+        one._replace(
+            to=one.to._replace(url=one.to.url.replace("https://", f"{scheme}://new.")),
+            pattern=one.pattern and one.pattern._replace(new=f"new.{one.pattern.new}"),
+        )
+        for one in found.moved
+    ]
+    assert f'"{scheme}://new.h.example/docs/$stays"' in redirect_file("nginx", elsewhere).text
