@@ -16,10 +16,11 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.schema import pages, rules, url_rows
 from canonry.storage.timestamps import iso
 
-_NAME = "recrawl"  # of the row in meta
+# Of the row in meta. It has the numbers of a report in their order; the first is a time in seconds.
+_NAME = "recrawl"
 
 
-class RecrawlRow(msgspec.Struct, frozen=True, kw_only=True):
+class RecrawlRow(msgspec.Struct, frozen=True):
     """What the last recrawl has found, in pages unless it says otherwise."""
 
     began: str | None  # null: no run had ended before
@@ -69,11 +70,15 @@ def close(connection: Connection, since: float) -> list[Outage]:
         rules_begun=states.get("active", 0),
         rules_ended=states.get("revoked", 0) + states.get("suspended", 0),
     )
-    put_fact(connection, _NAME, msgspec.json.encode(report).decode())
+    _began, *numbers = msgspec.structs.astuple(report)
+    put_fact(connection, _NAME, msgspec.json.encode([began, *numbers]).decode())
     return outages
 
 
 def read(connection: Connection) -> RecrawlRow | None:
     """Return the report of the last recrawl; None if none has ended."""
     value = fact(connection, _NAME)
-    return None if value is None else msgspec.json.decode(value, type=RecrawlRow)
+    if value is None:
+        return None
+    began, *numbers = msgspec.json.decode(value)
+    return RecrawlRow(iso(began or None), *numbers)

@@ -1,5 +1,6 @@
 """Absences: what a recrawl does not find is kept for a run, and asked ever more rarely."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -8,10 +9,12 @@ from msgspec.structs import asdict
 from support.stores import admit, assert_counts_are_right, candidate, open_store, visited
 
 from canonry.storage import Page, State, Store
+from canonry.storage.facts import fact, put_fact
 from canonry.storage.reading import report
 from canonry.storage.records import Hop, Outcome
 from canonry.storage.recrawls import absences, recrawl_report
 from canonry.storage.recrawls.absences import Noted
+from canonry.storage.recrawls.recrawl_report import RecrawlRow
 from canonry.storage.rows import requeueing
 from canonry.storage.steering import walled
 
@@ -98,6 +101,16 @@ def found(store: Store) -> dict[str, int]:
         status = report.status(connection)["recrawl"]
     assert status is not None
     return {name: n for name, n in asdict(status).items() if n and name != "began"}
+
+
+def test_a_report_is_stored_as_numbers_in_the_order_of_its_fields(store: Store) -> None:
+    """Stores have it so from run to run, whichever version of ours has written it."""
+    with store.transaction() as connection:
+        put_fact(connection, "recrawl", "[86400.5, 1, 2, 3, 4, 5, 6, 7, 8]")
+        found = recrawl_report.read(connection)
+        assert found == RecrawlRow("1970-01-02T00:00:00.500Z", 1, 2, 3, 4, 5, 6, 7, 8)
+        recrawl_report.close(connection, 200_000.0)
+        assert json.loads(fact(connection, "recrawl") or "")[0] == DAY + 10  # the first run ended
 
 
 ALL = {url_id: f"page {url_id}" for url_id in EVERY}
