@@ -173,6 +173,7 @@ class LearnedSite:
             self._judge(pair)
         self._noted.discard(identity)
         self._meet(identity, page)
+        self._meet_moved(identity, page)
         if canonical not in {None, identity}:
             self._lead(identity, str(canonical))
         if self.pages.trim(self._open.keys()):
@@ -185,11 +186,13 @@ class LearnedSite:
         page.is_page, page.is_gone, page.leads, page.is_current = False, True, None, True
         self._led.pop(identity, None)
         self._meet(identity, page)
+        self._meet_moved(identity, page)
 
     def moved(self, identity: str, url_id: int, target: str) -> None:
         """Note a permanent redirect.
 
-        If no rules explain it, it contradicts the rules that rewrite the URL to a third one.
+        If no rules explain it, it contradicts the rules that make the URL one that does not
+        redirect there, too. So one that waits in the queue is waited for.
         """
         self.answers += 1
         page = self.pages.answered(identity, url_id)
@@ -197,12 +200,41 @@ class LearnedSite:
         explained = self._lead(identity, target)
         for led in self._led.pop(identity, ()):  # what leads here leads there
             self._lead(led.source, target)
-        target_parts = as_read(Parts.of(target))
         for rule in () if explained else list(self.rules.values()):
             after = act(rule.rewrite, page.parts)
-            is_elsewhere = after is not page.parts and act(rule.rewrite, target_parts) != after
-            if is_elsewhere and str(after) in self.pages:
-                rule.put(pair_of(identity, target), JudgedPair(str(after), PageVerdict.DIFFERENT))
+            if after is not page.parts:
+                self._oppose(rule, identity, str(after))
+        self._meet_moved(identity, page)
+
+    def _meet_moved(self, identity: str, page: SitePage) -> None:
+        """Count redirects of other URLs for or against the rules that make them this one."""
+        for other in self.pages.partners(identity):
+            moved = self.pages.get(other)
+            if moved is None or moved.leads is None or not moved.is_current:
+                continue
+            for rewrite in rules_between(moved.parts, page.parts):
+                for each in {rewrite, opposite(rewrite)} & self.rules.keys():
+                    if str(act(each, moved.parts)) == identity:
+                        self._oppose(self.rules[each], other, identity)
+
+    def _oppose(self, rule: RuleEvidence, source: str, other: str) -> None:
+        """Count a redirect against a rule that makes its source another URL, if that one stays.
+
+        If both lead to one place, as where a page was renamed, it says nothing.
+        """
+        page, known = self.pages[source], self.pages.get(other)
+        if (
+            page.leads is None
+            or known is None
+            or not (known.is_page or known.is_gone or known.leads)
+        ):
+            return
+        ends = [as_read(Parts.of(self._end_of(one))) for one in (page.leads, known.leads or other)]
+        pair = pair_of(source, page.leads)
+        if act(rule.rewrite, ends[0]) != act(rule.rewrite, ends[1]):
+            rule.put(pair, JudgedPair(other, PageVerdict.DIFFERENT))
+        elif pair in rule.pairs:  # it was not known where the other one leads now
+            rule.put(pair, JudgedPair(other, PageVerdict.UNKNOWN))
 
     def assume_pages(self, targets: Iterable[str]) -> None:
         """Take those targets of redirects for pages of which nothing is known."""

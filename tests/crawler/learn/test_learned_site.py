@@ -311,6 +311,33 @@ def test_a_redirect_elsewhere_contradicts_a_rule() -> None:
     assert host.tally(REF).different == 10
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_renamed_page_contradicts_no_rule_as_all_of_its_names_lead_to_the_new_one(
+    *, is_first: bool
+) -> None:
+    host = Host(bare)
+    host.visit(PATHS)
+    for n in range(100, 120):
+        names = [f"{H}/page-{n}", f"{H}/page-{n}?ref=1"]
+        for url_id, name in enumerate(names, 10 * n):
+            host.site.found(name, url_id)
+        for url_id, name in enumerate(names if is_first else names[::-1], 10 * n):
+            host.site.moved(name, url_id, f"{H}/new-{n}")
+            host.settle()
+    assert host.tally(REF).different == 0
+    assert host.site.rules[REF].state == "active"
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_names_that_lead_to_two_places_contradict_a_rule(*, is_first: bool) -> None:
+    host = Host(bare)
+    host.visit(PATHS)
+    names = [f"{H}/page-100", f"{H}/page-100?ref=1"]
+    for url_id, name in enumerate(names if is_first else names[::-1], 100):
+        host.site.moved(name, url_id, f"{H}/{name[-1]}")
+    assert host.tally(REF).different == 1
+
+
 def test_a_missing_page_and_a_redirect_to_it_say_nothing_of_its_other_names() -> None:
     site = LearnedSite()
     for n in range(3):
