@@ -1,9 +1,9 @@
 """Metrics of a crawl for Prometheus: what they are, and where each comes from."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import LiveCrawl
 from canonry.storage import StoreError
 from canonry.storage.reading import report
 
@@ -45,10 +45,10 @@ MERGED = ("canonry_store_merged", "Merged links, by rules", "rules")
 class Collector:
     """Collects the metrics at each scrape."""
 
-    def __init__(self, store: str, progress: Callable[[], Progress]) -> None:
-        """Take the store's SQLAlchemy URL, and a function that returns the run's progress."""
+    def __init__(self, store: str, crawl: LiveCrawl) -> None:
+        """Take the store's SQLAlchemy URL, and the crawl of this process."""
         self._store = store
-        self._progress = progress
+        self._crawl = crawl
 
     def collect(self) -> "Iterator[Metric]":
         """Yield the metrics of this run and of the store."""
@@ -57,7 +57,7 @@ class Collector:
             GaugeMetricFamily,
         )
 
-        progress = self._progress()
+        progress = self._crawl.progress
         for name, about, field in COUNTERS:
             yield CounterMetricFamily(name, about, value=getattr(progress, field))
         for name, about, field in GAUGES:

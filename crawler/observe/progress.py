@@ -1,13 +1,14 @@
 """The progress of a run: its counts, their rate, and an honest interval for the time left."""
 
+import time
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
+from canonry.storage.http_status import FIRST_ERROR
 from canonry.storage.samples import StoreSample
 
-_SPAN = 10.0  # seconds
 SPAN = 10.0  # seconds, of the rate that is shown
 LONG = 120.0  # seconds, of the rates for the time left: twice the longest usual delay
 _DAY = 86_400
@@ -57,7 +58,7 @@ def total(several: Iterable[Progress]) -> Progress:
 class Rate:
     """The rate of a count, over the last seconds."""
 
-    def __init__(self, span: float = _SPAN) -> None:
+    def __init__(self, span: float = SPAN) -> None:
         """Start without observations; the rate is over this many seconds."""
         self._span = span
         self._seen: deque[tuple[float, int]] = deque()
@@ -118,6 +119,35 @@ class RunPace:
         )
 
 
+class LiveCrawl:
+    """The latest progress of a crawl, and its speed: what the display, page and metrics show.
+
+    The crawl calls `update` on its own thread; the others only read. Each attribute is replaced as
+    a whole, so no lock is needed.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start before the first page.
+
+        Args:
+            clock: returns monotonic seconds.
+        """
+        self._clock = clock
+        self._pace = RunPace(clock())
+        self.progress = Progress()
+        self.speed = self._pace.at(clock(), self.progress)
+        self.is_over = False
+
+    def update(self, progress: Progress) -> None:
+        """Store the current progress of the crawl."""
+        self.progress = replace(progress)
+        self.speed = self._pace.at(self._clock(), progress)
+
+    def end(self) -> None:
+        """Mark the crawl as over, with nothing in flight."""
+        self.is_over = True
+
+
 def speed_between(then: StoreSample, shortly: StoreSample, now: StoreSample) -> Speed | None:
     """Return the speed of a crawl that another process runs, from what its store held.
 
@@ -158,6 +188,19 @@ def time_left(
         return left
     limit = max(until_limit, 0) / pages
     return TimeLeft(min(left.least, limit), limit if left.most is None else min(left.most, limit))
+
+
+def most_pages(job: Mapping[str, Any] | None) -> int:
+    """Return how many pages stop a crawl, by the settings of its job; 0 is no limit."""
+    settings = {} if job is None else job["settings"].get("settings", {})
+    most: int = settings.get("crawl", {}).get("max_pages", 0)
+    return most
+
+
+def error_pages(status: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many pages of a store answered with each error status, from its status."""
+    statuses = status.get("pages_by_status", {})
+    return {name: n for name, n in statuses.items() if int(name) >= FIRST_ERROR}
 
 
 def clock(seconds: float) -> str:

@@ -15,9 +15,9 @@ import msgspec
 from canonry.canon import redaction
 from canonry.crawler.inquiry.url_lines import LinkedURL, RuleId, lines
 from canonry.crawler.markup import escaped
-from canonry.crawler.observe.progress import clock
+from canonry.crawler.observe.progress import LiveCrawl, clock
 from canonry.crawler.web.charts import growth_chart
-from canonry.crawler.web.panel import Asked, BadQuestionError, LiveCrawl, Panel
+from canonry.crawler.web.panel import Asked, BadQuestionError, Panel
 from canonry.crawler.web.shown_text import command, finalized, href, is_web, link, own
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.storage import StoreError

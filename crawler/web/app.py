@@ -9,8 +9,9 @@ from pathlib import Path
 from aiohttp import web
 
 from canonry import __title__, __version__
+from canonry.crawler.observe.progress import LiveCrawl
 from canonry.crawler.web.answers import Answers, as_json
-from canonry.crawler.web.panel import BadQuestionError, LiveCrawl, Panel
+from canonry.crawler.web.panel import BadQuestionError, Panel
 from canonry.crawler.web.safety import HEADERS, Safety
 from canonry.crawler.web.store_reader import StoreReader
 from canonry.crawler.web.views import growth_view, now_view, store_views, todo_view

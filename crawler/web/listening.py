@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from canonry.crawler.observe.metrics import Collector
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import LiveCrawl
 from canonry.crawler.settings import SettingsError
 from canonry.extras import require
 
@@ -142,13 +142,13 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator[None]:
+def served(where: str, store: str, crawl: LiveCrawl) -> Iterator[None]:
     """Serve the metrics while a crawl runs.
 
     Args:
         where: ``PORT`` for this machine only, or ``HOST:PORT``; "" serves nothing.
         store: a SQLAlchemy URL.
-        progress: returns the current progress of the run.
+        crawl: of this process.
 
     Raises:
         MissingExtraError: if prometheus_client is not installed.
@@ -162,7 +162,7 @@ def served(where: str, store: str, progress: Callable[[], Progress]) -> Iterator
     if not port.isdecimal() or int(port) > LAST_PORT:
         raise SettingsError(f"metrics = {where}: allowed are PORT and HOST:PORT")
     place = Where(f"metrics = {where}", host.strip("[]") or "127.0.0.1", int(port), _CONNECTIONS)
-    with on_thread(lambda: _application(Collector(store, progress)), place):
+    with on_thread(lambda: _application(Collector(store, crawl)), place):
         yield
 
 

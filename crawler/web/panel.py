@@ -1,49 +1,18 @@
-"""The types of the live page: a panel, the crawl beside it, and the query of a viewer."""
+"""The types of the live page: a panel, and the query of a viewer."""
 
 import re
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
-from canonry.crawler.observe.progress import Progress, RunPace
+from canonry.crawler.observe.progress import LiveCrawl
 
 _WHOLE = re.compile(r"[0-9]{1,12}")
 
 
 class BadQuestionError(ValueError):
     """A viewer's query is not valid; the message says what is allowed."""
-
-
-class LiveCrawl:
-    """Keeps the latest progress of a crawl, and its speed.
-
-    The crawl calls `update` on its own thread; viewers only read. Each attribute is replaced as a
-    whole, so no lock is needed.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start before the first page.
-
-        Args:
-            clock: returns monotonic seconds.
-        """
-        self._clock = clock
-        self._pace = RunPace(clock())
-        self.progress = Progress()
-        self.speed = self._pace.at(clock(), self.progress)
-        self.is_over = False
-
-    def update(self, progress: Progress) -> None:
-        """Store the current progress of the crawl."""
-        self.progress = replace(progress)
-        self.speed = self._pace.at(self._clock(), progress)
-
-    def end(self) -> None:
-        """Mark the crawl as over, with nothing in flight."""
-        self.is_over = True
 
 
 class Asked(NamedTuple):

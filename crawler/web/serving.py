@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from canonry.crawler.fetch.open_files import for_viewers
+from canonry.crawler.observe.progress import LiveCrawl
 from canonry.crawler.web.listening import Where, listening, on_thread
-from canonry.crawler.web.panel import LiveCrawl
 from canonry.crawler.web.safety import Safety, is_loopback, safety
 
 if TYPE_CHECKING:

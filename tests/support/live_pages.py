@@ -11,8 +11,8 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from canonry.crawler.observe.progress import LiveCrawl
 from canonry.crawler.web import serving
-from canonry.crawler.web.panel import LiveCrawl
 
 
 class Reply(NamedTuple):

@@ -29,14 +29,13 @@ from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct
 from canonry.crawler.named_policies import find_policy, warnings_for
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import LiveCrawl, Progress
 from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import workers
 from canonry.crawler.run.job.resumption import Resumed, resumed, without_secrets
 from canonry.crawler.settings import Settings, is_given, load, sources
 from canonry.crawler.web import listening, serving
-from canonry.crawler.web.panel import LiveCrawl
 from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
 
@@ -125,19 +124,16 @@ def crawl(
     listed, cuts = read_lists(seed_lists)
     if before is not None:
         seeds, listed = seeds or before.seeds, [*listed, *before.listed]
-    latest = Progress()
     watched = LiveCrawl()
 
     def update(progress: Progress) -> None:
-        nonlocal latest
-        latest = progress
         watched.update(progress)
-        display(progress)
+        display()
 
     with (
-        listening.served(settings.crawl.metrics, store, lambda: latest),
+        listening.served(settings.crawl.metrics, store, watched),
         serving.served(store, serve, watched, render.notify),
-        live.live_display(store, settings.crawl.max_pages) as display,
+        live.live_display(store, watched) as display,
     ):
         result = workers.crawl(
             seeds,

@@ -1,7 +1,6 @@
 """The live display of a crawl, on a terminal only."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -16,7 +15,16 @@ from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.summaries import largest, numbers
 from canonry.crawler.markup import named
-from canonry.crawler.observe.progress import SPAN, Progress, RunPace, Speed, clock, time_left
+from canonry.crawler.observe.progress import (
+    SPAN,
+    LiveCrawl,
+    Progress,
+    Speed,
+    clock,
+    error_pages,
+    most_pages,
+    time_left,
+)
 from canonry.crawler.plurals import counted, lasting, merged_by_rule
 from canonry.storage import StoreError
 from canonry.storage.reading import report
@@ -27,23 +35,22 @@ _NAMED = 3  # counts in a line
 _BAR = 30  # characters
 _MINUTE = 60.0  # seconds
 _STEADY = 30.0  # seconds in which an estimate follows what is known by now
-_HTTP_ERROR = "4"  # statuses from here on are errors; they are compared as text
 
 
 @contextmanager
-def live_display(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress], None]]:
-    """Show the progress of a crawl; yields a function that takes the current progress.
+def live_display(store: str, crawl: LiveCrawl) -> Iterator[Callable[[], None]]:
+    """Show the progress of a crawl; yields a function that shows the current one.
 
     Args:
         store: a SQLAlchemy URL. What is merged, held and failed is read from the store, so that it
             covers all workers and all runs.
-        max_pages: where the crawl stops; 0 is no limit.
+        crawl: of this process.
     """
     console = render.err()
     if not console.is_terminal or LOUDNESS.quiet:
-        yield lambda _progress: None
+        yield lambda: None
         return
-    pace, ending = RunPace(time.monotonic()), Ending(max_pages)
+    ending = Ending()
     status: dict[str, Any] = {}
     stop = threading.Event()
 
@@ -62,8 +69,8 @@ def live_display(store: str, max_pages: int = 0) -> Iterator[Callable[[Progress]
         shown = Live(console=console, transient=True, refresh_per_second=2)
         with shown as live, render.displaying(console):
 
-            def update(progress: Progress) -> None:
-                speed, known = pace.at(time.monotonic(), progress), dict(status)
+            def update() -> None:
+                progress, speed, known = crawl.progress, crawl.speed, dict(status)
                 end = ending.at(progress, known, speed)
                 live.update(display(progress, known, speed, end, console.width))
 
@@ -86,9 +93,8 @@ class Ending:
     It can be said where the queue shrinks, or a limit of pages is near.
     """
 
-    def __init__(self, max_pages: int = 0) -> None:
-        """Take where the crawl stops; 0 is no limit."""
-        self._max_pages = max_pages
+    def __init__(self) -> None:
+        """Start before the first page."""
         self._share = 0.0
         self._end: float | None = None  # in seconds of the run
         self._at = 0.0
@@ -96,13 +102,14 @@ class Ending:
     def at(self, progress: Progress, status: Mapping[str, Any], speed: Speed) -> End | None:
         """Return the estimate of now; None where nothing can be said."""
         now, fetched = speed.seconds, status.get("urls", {}).get("fetched", 0)
-        limit = self._max_pages - fetched if self._max_pages else None
+        most = most_pages(status.get("job"))
+        limit = most - fetched if most else None
         left = time_left(progress.queued, speed.done, speed.found, speed.pages, limit)
         if left is None or left.most is None or now < SPAN:
             return None
         share = progress.done / (progress.done + progress.queued)
-        if self._max_pages:
-            share = max(share, min(fetched / self._max_pages, 1.0))
+        if most:
+            share = max(share, min(fetched / most, 1.0))
         self._share = max(self._share, share)
         end = now + (left.least + left.most) / 2
         if self._end is None:
@@ -151,13 +158,15 @@ def _lines(
     # Before anything is done, only the store knows how many URLs are queued.
     queued = p.queued if p.queued or p.done or p.in_flight else int(states.get("queued", 0))
     left = None if end else time_left(queued, speed.done, speed.found)
-    yield "queue", counted(queued, "URL") + (f", at least {clock(left.least)} left" if left else "")
+    is_long = left is not None and left.least >= _MINUTE  # else it is about a last retry
+    least = f", at least {clock(left.least)} left" if left and is_long else ""
+    yield "queue", counted(queued, "URL") + least
     retried = f", {p.retries:,} retried" if p.retries else ""
     probed = f", {counted(p.probes, 'probe')}" if p.probes else ""
     asked = f", {counted(p.in_flight, 'request')} in flight" if p.in_flight else ""
     yield "now", f"{counted(p.hosts, 'host')}{asked}{retried}{probed}"
     yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
-    bad = _bad_statuses(status)
+    bad = {f"status {name}": number for name, number in error_pages(status).items()}
     if states:
         errors_too = {"fetched": f" ({counted(sum(bad.values()), 'error')})"} if bad else {}
         names = [name for name in ("fetched", "redirected", "failed", "held") if states[name]]
@@ -176,12 +185,6 @@ def _lines(
         until = f"{first['until'][:10]} {first['until'][11:16]}Z"
         others = f", and {more:,} more" if more else ""
         yield "waits", f"{first['host']} until {until} ({first['reason'] or 'its delay'}){others}"
-
-
-def _bad_statuses(status: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many pages answered with each error status."""
-    statuses = status.get("pages_by_status", {})
-    return {f"status {name}": n for name, n in statuses.items() if name >= _HTTP_ERROR}
 
 
 def _bytes(count: float) -> str:

@@ -3,10 +3,10 @@
 import msgspec
 from sqlalchemy import Connection
 
+from canonry.crawler.inquiry.last_crawl import last_crawl
 from canonry.crawler.web.panel import Asked
 from canonry.crawler.web.views.now_view import RUNNING, state_of
 from canonry.storage import samples
-from canonry.storage.reading.known_url import last_crawl
 from canonry.storage.samples import StoreSample
 from canonry.storage.timestamps import iso
 

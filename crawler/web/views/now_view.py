@@ -1,21 +1,27 @@
 """Now: whether a crawl is done and well, how fast it is, and how long it may take."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 from sqlalchemy import Connection
 
-from canonry.crawler.observe.progress import LONG, SPAN, Speed, clock, speed_between, time_left
+from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl
+from canonry.crawler.observe.progress import (
+    LONG,
+    SPAN,
+    Speed,
+    clock,
+    error_pages,
+    speed_between,
+    time_left,
+)
 from canonry.crawler.plurals import counted
-from canonry.crawler.run.job import lease_owners
 from canonry.crawler.web.panel import Asked
 from canonry.crawler.web.views import todo_view
 from canonry.storage import samples
-from canonry.storage.http_status import FIRST_ERROR
-from canonry.storage.reading.known_url import last_crawl
+from canonry.storage.learned.classes import LEARNED
+from canonry.storage.reading import report
 from canonry.storage.samples import StoreSample
-from canonry.storage.sql import counts
-from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.timestamps import iso
 
 RUNNING = "running"
@@ -50,46 +56,45 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view(connection: Connection, asked: Asked) -> Now:
-    """Return the current state and counts of the crawl of a store."""
-    now = samples.now(connection, asked.now)
-    job = last_crawl(connection)
-    state = state_of(job, asked)
-    speed = speed_of(connection, now, job, asked) if state == RUNNING else None
-    progress = asked.crawl.progress if asked.crawl and state == RUNNING else None
+    """Return the current state and counts of the crawl of a store, as its status has them."""
+    crawl, status = last_crawl(connection), report.status(connection)
+    state, urls = state_of(crawl, asked), status["urls"]
+    speed = speed_of(connection, crawl, asked) if state == RUNNING else None
     left = None
     if speed is not None:
-        limit = _until_limit(job, now)
-        found = time_left(now.queued, speed.done, speed.found, speed.pages, limit)
+        most = 0 if crawl is None else crawl.settings.crawl.max_pages
+        limit = most - urls["fetched"] if most else None
+        found = time_left(urls["queued"], speed.done, speed.found, speed.pages, limit)
         left = found and SecondsLeft(least=round(found.least, 1), most=_rounded(found.most))
-    statuses = counts.read(connection, "pages")
+    known, suppressed = sum(urls.values()), status["held"].get(LEARNED, 0)
     return Now(
         state=state,
-        says=_sentence(state, now, left),
-        share=round(1 - now.queued / now.known, 4) if now.known else None,
+        says=_sentence(state, urls, left),
+        share=round(1 - urls["queued"] / known, 4) if known else None,
         to_do=todo_view.number(connection),
-        started_at=None if job is None else iso(job["started_at"]),
+        started_at=None if crawl is None else iso(crawl.started_at),
         pages_per_second=None if speed is None else round(speed.pages, 2),
-        probes=progress.probes if progress else None,
-        queued=now.queued,
-        fetched=now.fetched,
-        redirected=now.redirected,
-        failed=now.failed,
-        held=now.held,
-        error_pages=sum(count for name, _, count in statuses if int(name) >= FIRST_ERROR),
-        suppressed=now.suppressed,
-        merged_links=now.merged_links,
+        probes=asked.crawl.progress.probes if asked.crawl and state == RUNNING else None,
+        queued=urls["queued"],
+        fetched=urls["fetched"],
+        redirected=urls["redirected"],
+        failed=urls["failed"],
+        held=urls["held"] - suppressed,
+        error_pages=sum(error_pages(status).values()),
+        suppressed=suppressed,
+        merged_links=sum(row["links"] for row in status["merged"]),
         left=left,
     )
 
 
-def _sentence(state: str, now: StoreSample, left: SecondsLeft | None) -> str:
+def _sentence(state: str, urls: Mapping[str, int], left: SecondsLeft | None) -> str:
     """Return in words where a crawl stands."""
-    pages, queued = counted(now.fetched, "page"), counted(now.queued, "URL")
+    pages, queued = counted(urls["fetched"], "page"), counted(urls["queued"], "URL")
     time = limit = ""
     if left is not None:
         most = "or longer, if more is found" if left.most is None else f"to {clock(left.most)}"
         time = f"; {clock(left.least)} {most}"
-    if now.queued:
+    if urls["queued"]:
         limit = f", and a limit left {queued} in the queue"
     return {
         "none": "No crawl has used this store.",
@@ -101,36 +106,28 @@ def _sentence(state: str, now: StoreSample, left: SecondsLeft | None) -> str:
     }[state]
 
 
-def state_of(job: dict[str, Any] | None, asked: Asked) -> str:
+def state_of(crawl: LastCrawl | None, asked: Asked) -> str:
     """Return the state of the last crawl; that of this process runs until it marks its end."""
     if asked.crawl is not None and not asked.crawl.is_over:
-        return "starting" if job is None else RUNNING
-    return "none" if job is None else str(lease_owners.corrected(job)["state"])
+        return "starting" if crawl is None else RUNNING
+    return "none" if crawl is None else crawl.state
 
 
-def speed_of(
-    connection: Connection, now: StoreSample, job: dict[str, Any] | None, asked: Asked
-) -> Speed | None:
+def speed_of(connection: Connection, crawl: LastCrawl | None, asked: Asked) -> Speed | None:
     """Return the speed of a crawl that is running, from this process or from the samples."""
     if asked.crawl is not None:
         return asked.crawl.speed
-    begun = job["started_at"] if job else 0.0
-    shortly = samples.latest(connection, asked.now - SPAN)
-    if shortly is None or shortly.at < begun:  # it has just begun, with a sample
-        shortly = samples.latest(connection, begun)
-    then = samples.latest(connection, asked.now - LONG)
-    if then is None or then.at < begun:
-        then = samples.latest(connection, begun)
+    begun = 0.0 if crawl is None else crawl.started_at
+    then, shortly = (_sample(connection, asked.now - span, begun) for span in (LONG, SPAN))
+    now = samples.now(connection, asked.now)
     return speed_between(then, shortly, now) if then and shortly else None
 
 
-def _until_limit(job: dict[str, Any] | None, now: StoreSample) -> int | None:
-    """Return how many pages a crawl may still fetch; None if it has no limit."""
-    if job is None:
-        return None
-    settings = stored_json(job["settings"], "jobs", job["id"]).get("settings", {})
-    most = settings.get("crawl", {}).get("max_pages", 0)
-    return most - now.fetched if most else None
+def _sample(connection: Connection, at: float, begun: float) -> StoreSample | None:
+    """Return the last sample before a time; the first of a crawl that has just begun."""
+    found = samples.latest(connection, at)
+    is_of_before = found is None or found.at < begun
+    return samples.latest(connection, begun) if is_of_before else found
 
 
 def _rounded(seconds: float | None) -> float | None:

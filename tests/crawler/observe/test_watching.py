@@ -19,7 +19,7 @@ from support.sites import crawl_words, demo_site, exported, run_command, start, 
 
 from canonry.crawler.observe import metrics
 from canonry.crawler.observe.log import Log, LogLine
-from canonry.crawler.observe.progress import Progress, Rate, total
+from canonry.crawler.observe.progress import LiveCrawl, Progress, Rate, total
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import listening
 from canonry.storage import Outcome, Queued, State, StoreError
@@ -115,8 +115,9 @@ def test_metrics_are_served_while_a_crawl_runs(tmp_path: Path, workers: str) -> 
 
 
 def test_metrics_before_the_store_exists() -> None:
-    progress = Progress(pages=3, probes=2)
-    families = {f.name: f for f in metrics.Collector("sqlite:///no.db", lambda: progress).collect()}
+    crawl = LiveCrawl()
+    crawl.update(Progress(pages=3, probes=2))
+    families = {f.name: f for f in metrics.Collector("sqlite:///no.db", crawl).collect()}
     assert families["canonry_pages"].samples[0].value == 3
     assert families["canonry_probes"].samples[0].value == 2
     assert families["canonry_store_urls"].samples == []
@@ -126,7 +127,7 @@ def test_metrics_before_the_store_exists() -> None:
 def test_a_port_that_cannot_be_opened_is_wrong_usage(where: str) -> None:
     with (
         pytest.raises(SettingsError, match=f"metrics = {where}.*(allowed are PORT|give another)"),
-        listening.served(where, "sqlite://", Progress),
+        listening.served(where, "sqlite://", LiveCrawl()),
     ):
         pass
 

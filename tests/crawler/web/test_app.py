@@ -14,11 +14,11 @@ from support.crawls import crawl, page
 from support.live_pages import Viewer, live_page
 from support.sites import wait_for
 
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import LiveCrawl, Progress
 from canonry.crawler.settings import SettingsError
 from canonry.crawler.web import serving
 from canonry.crawler.web.app import PANELS
-from canonry.crawler.web.panel import LiveCrawl, Panel
+from canonry.crawler.web.panel import Panel
 from canonry.crawler.web.serving import Place
 
 TOKEN = "not-guessed-easily"  # noqa: S105

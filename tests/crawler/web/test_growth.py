@@ -8,8 +8,7 @@ import pytest
 from support.live_pages import Viewer, live_page
 from support.stores import admit, lease, open_store, visited
 
-from canonry.crawler.observe.progress import Progress
-from canonry.crawler.web.panel import LiveCrawl
+from canonry.crawler.observe.progress import LiveCrawl, Progress
 from canonry.storage import Page, State
 
 HOUR = 3_600.0

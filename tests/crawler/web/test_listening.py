@@ -11,7 +11,7 @@ from support.live_pages import Viewer, live_page
 from support.ports import free_port
 from support.sites import wait_for
 
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import LiveCrawl
 from canonry.crawler.web import listening, serving
 
 _HOST = b"Host: 127.0.0.1\r\n"
@@ -68,7 +68,7 @@ def page_port(store: str, stack: ExitStack) -> int:
 
 def metrics_port(store: str, stack: ExitStack) -> int:
     port = free_port()
-    stack.enter_context(listening.served(str(port), store, Progress))
+    stack.enter_context(listening.served(str(port), store, LiveCrawl()))
     return port
 
 

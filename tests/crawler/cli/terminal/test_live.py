@@ -131,8 +131,9 @@ def test_the_end_is_told_where_it_can_be_estimated_and_does_not_jump() -> None:
 
 def test_a_limit_of_pages_is_an_end() -> None:
     growing = Speed(60.0, 10.0, 10.0, 100.0)
-    status = {"urls": {"fetched": 600}}
-    end = Ending(1_000).at(Progress(pages=600, queued=90_000), status, growing)
+    job = {"settings": {"settings": {"crawl": {"max_pages": 1_000}}}}
+    status = {"urls": {"fetched": 600}, "job": job}
+    end = Ending().at(Progress(pages=600, queued=90_000), status, growing)
     assert end is not None
     assert (end.share, round(end.seconds)) == (0.6, 40)
 
