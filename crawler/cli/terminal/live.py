@@ -34,6 +34,7 @@ _FIRST = 0.5  # the same, while there is nothing to read
 _NAMED = 3  # counts in a line
 _BAR = 30  # characters
 _MINUTE = 60.0  # seconds
+_SURE = 3.0  # times the least that a crawl can take: where the most is longer, nothing is estimated
 _STEADY = 30.0  # seconds in which an estimate follows what is known by now
 
 
@@ -90,7 +91,7 @@ class End(NamedTuple):
 class Ending:
     """Estimates when a crawl ends, if that can be said: neither the bar nor the time jumps.
 
-    It can be said where the queue shrinks, or a limit of pages is near.
+    It can be said where the queue shrinks by a third of what is done, or a limit of pages is near.
     """
 
     def __init__(self) -> None:
@@ -105,7 +106,9 @@ class Ending:
         most = most_pages(status.get("job"))
         limit = most - fetched if most else None
         left = time_left(progress.queued, speed.done, speed.found, speed.pages, limit)
-        if left is None or left.most is None or now < SPAN:
+        sure = _SURE if self._end is None else 2 * _SURE  # so the bar does not come and go
+        if left is None or now < SPAN or left.most is None or left.most > sure * left.least:
+            self._end = None
             return None
         share = progress.done / (progress.done + progress.queued)
         if most:

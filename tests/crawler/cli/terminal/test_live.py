@@ -129,6 +129,20 @@ def test_the_end_is_told_where_it_can_be_estimated_and_does_not_jump() -> None:
     assert "less than a minute left" in "\n".join(shown(end=End(0.99, 2.0)))
 
 
+def test_a_queue_that_hardly_shrank_gives_no_estimate_that_outlasts_the_crawl() -> None:
+    ending = Ending()
+    for second in range(20, 100):
+        plateau = Speed(float(second), 100.0, 100.0, 99.9)
+        assert ending.at(Progress(pages=5_000, queued=50_000), {}, plateau) is None
+    left = []
+    for second in range(100, 200):
+        queued = 50_000 - 500 * (second - 100)
+        end = ending.at(Progress(pages=5_000, queued=queued), {}, Speed(second, 500.0, 500.0, 0.0))
+        assert end is not None
+        left.append(end.seconds)
+    assert left[-1] < 60
+
+
 def test_a_limit_of_pages_is_an_end() -> None:
     growing = Speed(60.0, 10.0, 10.0, 100.0)
     job = {"settings": {"settings": {"crawl": {"max_pages": 1_000}}}}
