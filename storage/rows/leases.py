@@ -84,6 +84,7 @@ def lease(
     limit: int,
     per_host: int,
     loaded: Mapping[str, Collection[int]],
+    room: Mapping[str, int] = MappingProxyType({}),
     deferred: Mapping[str, int] = MappingProxyType({}),
     level_by_level: bool,
     overflow: bool = True,
@@ -101,6 +102,7 @@ def lease(
         seconds: length of the lease.
         limit: largest number of hosts.
         per_host: largest number of URLs of each host.
+        room: for each host how many more may be in memory, if not ``per_host``.
         loaded: for each host the ids of the URLs that the worker has in memory. Of these, only
             promoted ones are returned again.
         deferred: for each host how many deferred URLs may be in memory, if not `FEW_DEFERRED`:
@@ -118,21 +120,20 @@ def lease(
     queue = _QUEUE[connection.dialect.name]
     leased: dict[int, LeasedHost] = {}
     for host_id, name, ready_at, delay, before in host_rows:
-        in_memory = loaded.get(name, ())
-        wanted = {"host": host_id, "most": per_host + len(in_memory)}
+        in_memory, most = loaded.get(name, ()), room.get(name, per_host)
+        wanted = {"host": host_id, "most": most + 1 + len(in_memory)}  # one to see if there is more
         rows = sorted(
             [Queued(*row) for row in queue.run(connection, {**times, **wanted})], key=_in_order
         )
-        some = min(deferred.get(name, FEW_DEFERRED), per_host)
-        new = _first(rows, in_memory, per_host, some)
+        some = min(deferred.get(name, FEW_DEFERRED), most)
+        new = _first(rows, in_memory, most, some)
         again = [one for one in rows if one.url_id in in_memory and one.priority < FIRST]
         if new or in_memory:
             taken = {*in_memory, *(one.url_id for one in new)}
             left = [one for one in rows if one.url_id not in taken and one.priority <= ORDINARY]
-            more = len(new) == per_host or bool(left)
             at = ready_at if ready_at <= times["far"] else now
             leased[host_id] = LeasedHost(
-                name, at, delay, (*again, *new), more, before not in {None, owner}
+                name, at, delay, (*again, *new), bool(left), before not in {None, owner}
             )
     HOSTS.keep(connection, leased, now + seconds, owner)
     return list(leased.values())

@@ -173,6 +173,10 @@ class Frontier:
         """Return for each host how many of its deferred URLs may be loaded."""
         return {name: host.most_deferred for name, host in self._hosts.items()}
 
+    def waiting_of(self) -> Mapping[str, int]:
+        """Return for each host how many URLs and probes were not taken yet."""
+        return {name: sum(map(len, host.queues.values())) for name, host in self._hosts.items()}
+
     def probed(self, name: str) -> None:
         """Forget a probe of a host: it was answered."""
         self._hosts[name].probes -= 1

@@ -110,9 +110,9 @@ class HostLeases:
         self.maybe_more = False
         loaded = {name: frozenset(url_ids) for name, url_ids in self._frontier.url_ids().items()}
         limit = max(self._enough, len(loaded) + 16)
-        deferred = self._frontier.most_deferred()
+        waiting, deferred = self._frontier.waiting_of(), self._frontier.most_deferred()
         leased, lost = await self._store_session.lease(
-            now, limit, loaded, self._pace(), deferred=deferred, overflow=overflow
+            now, limit, loaded, self._pace(), waiting=waiting, deferred=deferred, overflow=overflow
         )
         self._lose(lost)
         put = self._frontier.put

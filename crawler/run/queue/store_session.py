@@ -30,7 +30,7 @@ from canonry.storage.steering import blocked_hosts, short_steps
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-PER_HOST = 256  # URLs of one host in memory at most
+PER_HOST = 256  # URLs of one host that wait in memory at most
 
 
 class Pace(NamedTuple):
@@ -132,6 +132,7 @@ class StoreSession:
         loaded: dict[str, frozenset[int]],
         pace: Pace,
         *,
+        waiting: Mapping[str, int] = MappingProxyType({}),
         deferred: Mapping[str, int] = MappingProxyType({}),
         overflow: bool = True,
     ) -> Leased:
@@ -148,6 +149,7 @@ class StoreSession:
                 limit=limit,
                 per_host=PER_HOST,
                 loaded=loaded,
+                room={name: max(PER_HOST - number, 0) for name, number in waiting.items()},
                 deferred=deferred,
                 level_by_level=self._level_by_level,
                 overflow=overflow,

@@ -12,10 +12,12 @@ from sqlalchemy import select
 from support.leasing_workers import NOW, LeasingWorker, leasing_workers, owners
 from support.stores import admit, candidate, lease
 
+from canonry.crawler.admission.scope import host_of
 from canonry.crawler.learn.request_policy import Probe
 from canonry.crawler.learn.rules import rule_store
 from canonry.crawler.run.job.lease_owners import LEASE_SECONDS
 from canonry.crawler.run.queue.idle_times import IdleTimes
+from canonry.crawler.run.queue.store_session import PER_HOST
 from canonry.storage import Hop, Outcome, Page, Queued, State
 from canonry.storage.records import ORDINARY
 from canonry.storage.rows import leases
@@ -23,6 +25,23 @@ from canonry.storage.sql.schema import urls
 
 LATER = NOW + LEASE_SECONDS + 1
 A = "http://a.example"
+
+
+def test_a_large_site_takes_no_more_memory_the_longer_its_crawl_waits(tmp_path: Path) -> None:
+    """At one request a second, as by default, a crawl looks for hosts each second."""
+    with leasing_workers(tmp_path) as (one, _other):
+        admit(one.store, [f"{A}/page-{n}" for n in range(2_000)])
+        taken = 0
+        for second in range(20):
+            one.refresh(NOW + 2 * second)
+            for url in one.takes(NOW + 2 * second):
+                taken += 1
+                one.turns.done(host_of(url))
+            waiting = one.frontier.waiting_of()
+            assert waiting["a.example"] <= PER_HOST
+            assert one.leases.maybe_more
+        assert taken > 10
+        assert waiting["a.example"] > PER_HOST - 5, "what was taken is replaced"
 
 
 def test_a_stopped_worker_does_not_take_its_hosts_back(tmp_path: Path) -> None:
