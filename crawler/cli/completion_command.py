@@ -5,7 +5,6 @@ from click.shell_completion import get_completion_class
 
 from canonry import __title__
 from canonry.crawler.cli.described import described
-from canonry.crawler.cli.ending import with_exit_code
 
 _SHELLS = ("bash", "zsh", "fish")
 _VARIABLE = f"_{__title__.upper()}_COMPLETE"
@@ -17,7 +16,6 @@ _VARIABLE = f"_{__title__.upper()}_COMPLETE"
 )
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
-@with_exit_code
 def completion(context: click.Context, shell: str) -> int:
     """Print the script that makes a shell complete commands, options and names of files.
 

@@ -170,13 +170,19 @@ class _Context(click.Context):
 
 
 class Described(click.Command):
-    """A command with examples; each is a line that people can type, and is parsed in a test."""
+    """A command with examples, of a function that returns the exit code.
+
+    An example is a line that people can type; each is parsed in a test.
+    """
 
     context_class = _Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:  # noqa: ANN401 - click's
         """Make a command; ``examples`` begin with ``canonry``."""
-        super().__init__(*args, **more)
+        # The list of commands loads less than this does.
+        from canonry.crawler.cli.ending import with_exit_code  # noqa: PLC0415
+
+        super().__init__(*args, **{**more, "callback": with_exit_code(more["callback"])})
         self.examples = tuple(examples)
         self.params += _options()
         for parameter in self.params:

@@ -14,7 +14,6 @@ from canonry.crawler.cli.crawl.serve_command import (
     with_token,
 )
 from canonry.crawler.cli.described import described, json_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.store_json import StatusJSON, told
 from canonry.crawler.cli.setting_options import (
@@ -76,7 +75,6 @@ _GROUPS = {
 @token_option
 @unlisted_token_file_option
 @json_option
-@with_exit_code
 def crawl(
     seeds: tuple[str, ...],
     store: str,

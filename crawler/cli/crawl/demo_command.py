@@ -9,7 +9,6 @@ import click
 
 from canonry import __title__
 from canonry.crawler.cli.described import described, json_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
@@ -36,7 +35,6 @@ _EXAMPLES = 2  # rules that are shown, with an example
     help="Keep the stores in FOLDER, to look at them; those of an earlier demo are replaced.",
 )
 @json_option
-@with_exit_code
 def demo(policies: tuple[str, ...], keep: Path | None, *, as_json: bool) -> int:
     """Crawl a generated site, and compare the result with the truth.
 

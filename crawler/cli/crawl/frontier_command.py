@@ -13,7 +13,6 @@ from canonry.crawler.cli.described import (
     port_option,
     store_option,
 )
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files.inputs import read_seed_lists
@@ -41,7 +40,6 @@ _PORT = 7_071
 @click.option(
     "--tls-ca", metavar="FILE", help="Only serve clients with a certificate of this authority."
 )
-@with_exit_code
 def frontier(
     store: str,
     port: int,

@@ -6,7 +6,6 @@ import click
 import msgspec
 
 from canonry.crawler.cli.described import described, out_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.fetch import identity as identities
 from canonry.crawler.files import output
@@ -15,7 +14,6 @@ from canonry.crawler.files import output
 @described("canonry identity crawler.pem -o http-message-signatures-directory")
 @click.argument("file")
 @out_option
-@with_exit_code
 def identity(file: str, out: str | None) -> int:
     """Make a key for a crawl that signs its requests, and print what to publish of it.
 

@@ -9,7 +9,6 @@ from canonry.canon import Canonicalizer, InvalidURL, redact, redaction
 from canonry.crawler.admission.scope import Scope
 from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.cli.described import DescribedGroup, json_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.setting_options import by_section, config_option, setting_options
 from canonry.crawler.cli.terminal import render
@@ -64,7 +63,6 @@ def scope() -> None:
 @config_option
 @setting_options("scope", "include", "exclude")
 @json_option
-@with_exit_code
 def test(
     urls: tuple[str, ...],
     seeds: tuple[str, ...],

@@ -8,7 +8,6 @@ import click
 from click.core import ParameterSource
 
 from canonry.crawler.cli.described import described, host_option, port_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.opening import file_of_store
 from canonry.crawler.settings import SettingsError
@@ -124,7 +123,6 @@ def _first_line(file: str) -> str:
     metavar="NAME",
     help="Also answer viewers who use this name, as behind a proxy. Can be repeated.",
 )
-@with_exit_code
 def serve(
     store: str,
     port: int,

@@ -6,7 +6,6 @@ import msgspec
 
 from canonry.canon import redaction
 from canonry.crawler.cli.described import described, json_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.settings import load
@@ -46,7 +45,6 @@ class SettingsJSON(msgspec.Struct, frozen=True, kw_only=True):
 @described("canonry settings", "canonry settings --config my.toml --json")
 @config_option
 @json_option
-@with_exit_code
 def settings(config: tuple[str, ...], *, as_json: bool) -> int:
     """Show the settings of a crawl, and where each comes from.
 

@@ -26,7 +26,6 @@ from canonry.crawler.cli.described import (
     rules_option,
     unless_dash,
 )
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.file_json import DedupJSON
 from canonry.crawler.cli.terminal import render, summaries
@@ -105,7 +104,6 @@ from canonry.crawler.settings import SettingsError
     "none. Of a URL or a folder, where 'keys publish' has written, keys are only read.",
 )
 @json_option
-@with_exit_code
 def dedup(
     files: tuple[str, ...],
     out: str | None,

@@ -8,7 +8,6 @@ import msgspec
 
 from canonry.canon.policies import versioned_name
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.file_json import (
     AddedKeysJSON,
     ComparedKeysJSON,
@@ -46,7 +45,6 @@ def keys() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--check", is_flag=True, help="Read all keys, and compare all checksums.")
 @json_option
-@with_exit_code
 def info(file: str, *, check: bool, as_json: bool) -> int:
     """Show how many keys a file has, and the policy that made them."""
     with opened_at(file) as key_file:
@@ -78,7 +76,6 @@ def info(file: str, *, check: bool, as_json: bool) -> int:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_file_option
 @json_option
-@with_exit_code
 def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
     """Write all keys of some files as one file, which appears when it is complete.
 
@@ -115,7 +112,6 @@ def merge(files: tuple[str, ...], out: str, *, as_json: bool) -> int:
 )
 @click.option("-o", "out", metavar="FILE", help="Write keys to a file of keys; see --only.")
 @json_option
-@with_exit_code
 def diff(first: str, second: str, side: str | None, out: str | None, *, as_json: bool) -> int:
     """Count the keys that only one of two files has, and those that both have."""
     if (side is None) != (out is None):
@@ -158,7 +154,6 @@ def diff(first: str, second: str, side: str | None, out: str | None, *, as_json:
 @click.argument("file", metavar="FILE")
 @click.option("-o", "out", metavar="DIR|URL", required=True, help="The folder to write to.")
 @json_option
-@with_exit_code
 def publish(file: str, out: str, *, as_json: bool) -> int:
     """Write keys to a folder that others can read over https or s3, without a server.
 
@@ -183,7 +178,6 @@ def publish(file: str, out: str, *, as_json: bool) -> int:
 @store_option
 @click.option("--policy", metavar="FILE", help="The policy, if it is one of your own.")
 @json_option
-@with_exit_code
 def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int:
     """Add the keys of a file to what a store has seen, so that no crawl fetches their URLs.
 
@@ -207,7 +201,6 @@ def to_store(file: str, store: str, policy: str | None, *, as_json: bool) -> int
 @store_option
 @_file_option
 @json_option
-@with_exit_code
 def from_store(store: str, out: str, *, as_json: bool) -> int:
     """Write the keys of all URLs that a store has seen, fetched or not, as a file of keys."""
     from canonry.crawler import opening  # noqa: PLC0415 - loads SQLAlchemy

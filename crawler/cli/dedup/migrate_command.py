@@ -26,7 +26,6 @@ from canonry.crawler.cli.described import (
     policy_option,
     rules_option,
 )
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render, summaries
@@ -62,7 +61,6 @@ _GROUP = 10_000
 )
 @out_option
 @json_option
-@with_exit_code
 def migrate(
     files: tuple[str, ...],
     program: str,

@@ -10,7 +10,6 @@ from rich.markup import escape
 from canonry.canon import Policy, PolicyError
 from canonry.canon.policies import differences, extended, preset, released
 from canonry.crawler.cli.described import DescribedGroup, json_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import USAGE
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
@@ -63,7 +62,6 @@ def policy() -> None:
 
 @policy.command("list", examples=("canonry policy list",))
 @json_option
-@with_exit_code
 def list_policies(*, as_json: bool) -> int:
     """List the presets and their versions; the last version of each is the current one."""
     every = [preset(f"{name}@{one}") for name, versions in released().items() for one in versions]
@@ -78,7 +76,6 @@ def list_policies(*, as_json: bool) -> int:
 @policy.command("show", examples=("canonry policy show web", "canonry policy show web@1 --json"))
 @click.argument("policy_name", metavar="NAME|FILE")
 @json_option
-@with_exit_code
 def show_policy(policy_name: str, *, as_json: bool) -> int:
     """Show all that a policy holds: its rules in the order in which they run, and its lists."""
     shown_policy = find_policy(policy_name)
@@ -102,7 +99,6 @@ def show_policy(policy_name: str, *, as_json: bool) -> int:
 @policy.command("check", examples=("canonry policy check mine.toml",))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @json_option
-@with_exit_code
 def check_policies(files: tuple[str, ...], *, as_json: bool) -> int:
     """Check policy files, and show how each differs from the preset that it extends."""
     checked = []

@@ -10,7 +10,6 @@ import msgspec
 from canonry.canon.learned import RULE_STATES, RuleState, describe, without_port
 from canonry.crawler import opening
 from canonry.crawler.cli.described import DescribedGroup, json_option, policy_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.rules.shared_rules import (
     convert_rules,
     export_rules,
@@ -97,7 +96,6 @@ _named = click.argument("rule", metavar="ID")
 )
 @click.option("--all", "everything", is_flag=True, help="All rules, also candidates and parts.")
 @json_option
-@with_exit_code
 def list_rules(
     store: str, states: tuple[str, ...], host: str | None, *, everything: bool, as_json: bool
 ) -> int:
@@ -144,7 +142,6 @@ def _nothing_found(counts: Sequence[StateCount], *, everything: bool) -> str:
 @_named
 @store_option
 @json_option
-@with_exit_code
 def show_rule(rule: str, store: str, *, as_json: bool) -> int:
     """Show a rule: what is missing until it acts, or what would end it; and its evidence, by URLs.
 
@@ -168,7 +165,6 @@ def show_rule(rule: str, store: str, *, as_json: bool) -> int:
 @store_option
 @policy_option("that of the store")
 @json_option
-@with_exit_code
 def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
     """Revoke a rule for good; the URLs that it held go back to the queue.
 
@@ -204,7 +200,6 @@ def revoke(rule: str, store: str, policy: str | None, *, as_json: bool) -> int:
 @policy_option("that of the store")
 @click.option("--trial", is_flag=True, help="Make it a candidate.")
 @json_option
-@with_exit_code
 def reinstate(rule: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
     """Bring back a rule that was revoked; queued URLs that it changes are held again.
 

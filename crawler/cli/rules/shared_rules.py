@@ -18,7 +18,6 @@ from canonry.crawler.cli.described import (
     policy_option,
     store_option,
 )
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.compression import decompressed, naming_file
@@ -107,7 +106,6 @@ class ConvertedJSON(msgspec.Struct, frozen=True, kw_only=True):
     help="For other programs, what they can say; the rest is counted, by family.",
 )
 @out_option
-@with_exit_code
 def export_rules(store: str, states: tuple[str, ...], output_format: str, out: str | None) -> int:
     """Write rules to a file: readable, versioned, and valid for one policy.
 
@@ -146,7 +144,6 @@ def export_rules(store: str, states: tuple[str, ...], output_format: str, out: s
 @policy_option("that of the store, else that of the rules")
 @click.option("--trial", is_flag=True, help="Make active rules candidates.")
 @json_option
-@with_exit_code
 def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_json: bool) -> int:
     """Import rules from a file into a store; active rules apply from then on.
 
@@ -213,7 +210,6 @@ def import_rules(file: str, store: str, policy: str | None, *, trial: bool, as_j
 @out_option
 @click.option("--store", metavar="FILE|URL", help="Add the candidates to this store.")
 @json_option
-@with_exit_code
 def mine_rules(
     files: tuple[str, ...], policy: str | None, out: str | None, store: str | None, *, as_json: bool
 ) -> int:
@@ -273,7 +269,6 @@ def mine_rules(
 @policy_option("web")
 @out_option
 @json_option
-@with_exit_code
 def convert_rules(
     files: tuple[str, ...], policy: str | None, out: str | None, *, as_json: bool
 ) -> int:

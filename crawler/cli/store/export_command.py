@@ -13,7 +13,6 @@ import click
 
 from canonry.crawler import opening
 from canonry.crawler.cli.described import described, known_policy_option, store_option, unless_dash
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.documents.usage import USES
 from canonry.crawler.files import output, tables
@@ -81,7 +80,6 @@ WHAT = sorted([*report.EXPORTS, "clusters", "merges"])
     help="Of clusters, say which are releases, translations and views of others, and mark this "
     "release of each page: the others are release_of it.",
 )
-@with_exit_code
 def export(
     what: str,
     store: str,

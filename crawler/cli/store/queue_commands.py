@@ -9,7 +9,6 @@ import msgspec
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry import host_listing, pattern_listing, refusal_listing
@@ -50,7 +49,6 @@ def refused() -> None:
 @refused.command("list", examples=("canonry refused list --store crawl.db",))
 @store_option
 @json_option
-@with_exit_code
 def list_refused(store: str, *, as_json: bool) -> int:
     """List for what reasons URLs are held or have failed, with examples, and what releases them."""
     with report.reading(store) as connection:
@@ -71,7 +69,6 @@ def list_refused(store: str, *, as_json: bool) -> int:
 @click.option("--host", metavar="HOST", help="Only URLs of this host.")
 @store_option
 @json_option
-@with_exit_code
 def release(reason: str, host: str | None, store: str, *, as_json: bool) -> int:
     """Put the URLs that are held, or have failed, for a reason back in the queue.
 
@@ -115,7 +112,6 @@ def hosts() -> None:
 @click.option("--blocked", is_flag=True, help="Only blocked hosts.")
 @_limit
 @json_option
-@with_exit_code
 def list_hosts(store: str, sort: str, part: str, most: int, *, blocked: bool, as_json: bool) -> int:
     """List hosts: queue, delay and why, last error, and what is known of robots.txt."""
     with report.reading(store) as connection:
@@ -129,7 +125,6 @@ def list_hosts(store: str, sort: str, part: str, most: int, *, blocked: bool, as
 @_host
 @store_option
 @json_option
-@with_exit_code
 def block(host: str, store: str, *, as_json: bool) -> int:
     """Ask nothing more of a host: what is queued there is held, and what is found there, too.
 
@@ -144,7 +139,6 @@ def block(host: str, store: str, *, as_json: bool) -> int:
 @_host
 @store_option
 @json_option
-@with_exit_code
 def unblock(host: str, store: str, *, as_json: bool) -> int:
     """Put back in the queue what was held because its host was blocked."""
     done = _changed(store, blocked_hosts.unblock, host)
@@ -167,7 +161,6 @@ def patterns() -> None:
 @click.option("--match", "part", metavar="TEXT", default="", help="Only patterns with it in them.")
 @_limit
 @json_option
-@with_exit_code
 def list_patterns(store: str, part: str, most: int, *, as_json: bool) -> int:
     """List the patterns of which the most URLs were queued, with their budgets."""
     with report.reading(store) as connection:
@@ -186,7 +179,6 @@ def list_patterns(store: str, part: str, most: int, *, as_json: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Say what would be held, and change nothing.")
 @store_option
 @json_option
-@with_exit_code
 def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
     """Hold the URLs that have a pattern: those that are queued, and those to come."""
     url_pattern = pattern_listing.pattern_named(pattern)
@@ -207,7 +199,6 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
 @_pattern
 @store_option
 @json_option
-@with_exit_code
 def include(pattern: str, store: str, *, as_json: bool) -> int:
     """Undo an exclusion: the URLs that it holds go back to the queue."""
     url_pattern = pattern_listing.pattern_named(pattern)

@@ -7,7 +7,6 @@ import click
 
 from canonry.crawler import opening
 from canonry.crawler.cli.described import described, out_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.files import output, tables
 from canonry.crawler.plurals import counted
@@ -29,7 +28,6 @@ from canonry.storage.reading import report
     help="A table with the evidence, or rules for a web server.",
 )
 @out_option
-@with_exit_code
 def redirects(store: str, output_format: str, out: str | None) -> int:
     """Map the pages of a site that was relaunched to their new URLs.
 

@@ -12,7 +12,6 @@ from canonry.canon.pipeline import is_compiled
 from canonry.canon.policies import versioned_name
 from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.described import described, json_option, known_policy_option, store_option
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.printed.store_json import told
 from canonry.crawler.cli.terminal import render, summaries, url_facts
 from canonry.crawler.cli.terminal.render import print_json
@@ -62,7 +61,6 @@ class MovedJSON(msgspec.Struct, frozen=True, kw_only=True):
 @described("canonry status --store crawl.db", "canonry status --json")
 @store_option
 @json_option
-@with_exit_code
 def status(store: str, *, as_json: bool) -> int:
     """Show what a store holds.
 
@@ -94,7 +92,6 @@ def status(store: str, *, as_json: bool) -> int:
 )
 @click.option("--dry-run", is_flag=True, help="Count what would change, and change nothing.")
 @json_option
-@with_exit_code
 def upgrade(store: str, policy: str, *, dry_run: bool, as_json: bool) -> int:
     """Change the policy of a store.
 
@@ -157,7 +154,6 @@ def _change_policy(store: str, policy: str, begun: UpgradeJSON, as_json: bool) -
 @store_option
 @known_policy_option
 @json_option
-@with_exit_code
 def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
     """Show all that a store knows of a URL: its state, the reason, and what would change it.
 
@@ -195,7 +191,6 @@ def why(url: str, store: str, policy: str | None, *, as_json: bool) -> int:
 @click.option("--from", "source", metavar="FILE|URL", required=True, help="The store to move.")
 @click.option("--to", "target", metavar="FILE|URL", required=True, help="An empty database.")
 @json_option
-@with_exit_code
 def move(source: str, target: str, *, as_json: bool) -> int:
     """Move a store to another database, where its crawl continues.
 

@@ -12,7 +12,6 @@ from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.cli.terminal.render import hanging, notify, out, table
 from canonry.crawler.markup import MOST
-from canonry.crawler.observe.progress import most_pages
 from canonry.crawler.plurals import counted, merged_by_rule
 from canonry.storage.shown import columns_of
 from canonry.storage.timestamps import moment
@@ -113,6 +112,8 @@ def _limit_of(store_status: "StatusJSON") -> str | None:
     """Return in words where the last crawl stopped before its queue was empty; None if not."""
     job = store_status["job"]
     assert job is not None  # noqa: S101 - the caller has looked
+    from canonry.crawler.observe.progress import most_pages  # noqa: PLC0415 - loads SQLAlchemy
+
     most = most_pages(job)
     urls = store_status["urls"]
     if job["state"] == "finished" and urls["queued"] and 0 < most <= urls["fetched"]:

@@ -21,7 +21,6 @@ from canonry.crawler.cli.described import (
     policy_option,
     rules_option,
 )
-from canonry.crawler.cli.ending import with_exit_code
 from canonry.crawler.cli.exit_codes import FAILED
 from canonry.crawler.cli.terminal import render, url_facts
 from canonry.crawler.cli.terminal.render import print_json
@@ -102,7 +101,6 @@ class ExtractJSON(msgspec.Struct, frozen=True, kw_only=True):
     flag_value="json",
     help="The same as --format json: one JSON object on each line.",
 )
-@with_exit_code
 def canon(
     urls: tuple[str, ...],
     base: str | None,
@@ -177,7 +175,6 @@ def _stdin_lines() -> Iterator[bytes]:
 @rules_option
 @_known_store
 @json_option
-@with_exit_code
 def explain(
     url: str,
     base: str | None,
@@ -222,7 +219,6 @@ def explain(
     help="Also find URLs without a scheme, such as www.example.com/a; they get http://.",
 )
 @json_option
-@with_exit_code
 def extract(file: str, base: str | None, *, suffixes: bool, as_json: bool) -> int:
     """Print the URLs in a text, or the links of an HTML page.
 
