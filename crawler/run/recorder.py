@@ -135,6 +135,7 @@ class Recorder:
             progress.failed += outcome.state is State.FAILED
             progress.held += outcome.state is State.HELD
         known = sum(outcome.known.values())
-        progress.links += len(outcome.links) + known
+        links = admissions[len(outcome.leads) :]  # before them are redirects and canonical links
+        progress.links += len(links) + known
         progress.new += new
-        progress.duplicates += len(admissions) - new + known
+        progress.duplicates += sum(not link.new for link in links) + known

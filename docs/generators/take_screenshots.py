@@ -52,7 +52,7 @@ def main() -> int:
         with _elsewhere() as folder, crawl_of_shop(folder, pause=0.1) as address:
             for picture in LIVE:
                 with visit(browser, address, **_screen(picture)) as page:
-                    expect(figure(page, "fetched")).to_have_text(_SOME, timeout=60_000)
+                    expect(figure(page, "pages")).to_have_text(_SOME, timeout=60_000)
                     sizes.append(_take(page, picture))
         with _elsewhere() as folder, live_page(_stored(folder)) as viewer:
             for picture in AFTERWARDS:

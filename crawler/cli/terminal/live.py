@@ -35,7 +35,7 @@ _NAMED = 3  # counts in a line
 _BAR = 30  # characters
 _MINUTE = 60.0  # seconds
 _SURE = 3.0  # times the least that a crawl can take: where the most is longer, nothing is estimated
-_STEADY = 30.0  # seconds in which an estimate follows what is known by now
+_STEADY = 30.0  # seconds in which an estimate follows what is known by now, at most
 
 
 @contextmanager
@@ -117,7 +117,8 @@ class Ending:
         end = now + (left.least + left.most) / 2
         if self._end is None:
             self._end = end
-        self._end += (end - self._end) * min(1.0, (now - self._at) / _STEADY)
+        steady = min(_STEADY, 2 * now / 3)  # what is known at first is little
+        self._end += (end - self._end) * min(1.0, (now - self._at) / steady)
         self._at = now
         return End(self._share, max(self._end - now, 0.0))
 
@@ -171,9 +172,11 @@ def _lines(
     yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
     bad = {f"status {name}": number for name, number in error_pages(status).items()}
     if states:
-        errors_too = {"fetched": f" ({counted(sum(bad.values()), 'error')})"} if bad else {}
-        names = [name for name in ("fetched", "redirected", "failed", "held") if states[name]]
-        told = [f"{states[name]:,} {name}{errors_too.get(name, '')}" for name in names]
+        errors = f" ({counted(sum(bad.values()), 'error')})" if bad else ""
+        pages = sum(status.get("pages_by_status", {}).values())  # those that wait again, too
+        rest = {name: states[name] for name in ("redirected", "failed", "held")}
+        told = [counted(pages, "page") + errors] * bool(pages)
+        told += [f"{number:,} {name}" for name, number in rest.items() if number]
         yield "store", ", ".join(told) or "empty"
     merged = merged_by_rule(status.get("merged", ()))
     for name, counts in (

@@ -83,7 +83,8 @@ def _facts(told: "StatusJSON") -> Iterator[tuple[str, str]]:
     if refused_links:
         yield "", f"such as {told['refused'][0]['link']}"
     if told["not_pages"]:
-        yield "", f"{told['not_pages']:,} to what is no page (javascript:, mailto: and the like)"
+        name = "" if refused_links else "links"
+        yield name, f"{told['not_pages']:,} to what is no page (javascript:, mailto: and the like)"
 
 
 def numbers(found: Mapping[str, int], shape: str = "{0:,} {1}", most: int = _NAMED) -> str:

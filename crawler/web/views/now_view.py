@@ -1,7 +1,5 @@
 """Now: whether a crawl is done and well, how fast it is, and how long it may take."""
 
-from collections.abc import Mapping
-
 import msgspec
 from sqlalchemy import Connection
 
@@ -45,6 +43,7 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
     pages_per_second: float | None  # null: not known
     probes: int | None  # requests of this run for learning alone; null: not known here
     queued: int
+    pages: int  # with those that wait to be fetched again
     fetched: int
     redirected: int
     failed: int
@@ -67,15 +66,17 @@ def view(connection: Connection, asked: Asked) -> Now:
         found = time_left(urls["queued"], speed.done, speed.found, speed.pages, limit)
         left = found and SecondsLeft(least=round(found.least, 1), most=_rounded(found.most))
     known, suppressed = sum(urls.values()), status["held"].get(LEARNED, 0)
+    pages = sum(status["pages_by_status"].values())
     return Now(
         state=state,
-        says=_sentence(state, urls, left),
+        says=_sentence(state, pages, urls["queued"], left),
         share=round(1 - urls["queued"] / known, 4) if known else None,
         to_do=todo_view.number(connection),
         started_at=None if crawl is None else iso(crawl.started_at),
         pages_per_second=None if speed is None else round(speed.pages, 2),
         probes=asked.crawl.progress.probes if asked.crawl and state == RUNNING else None,
         queued=urls["queued"],
+        pages=pages,
         fetched=urls["fetched"],
         redirected=urls["redirected"],
         failed=urls["failed"],
@@ -87,14 +88,14 @@ def view(connection: Connection, asked: Asked) -> Now:
     )
 
 
-def _sentence(state: str, urls: Mapping[str, int], left: SecondsLeft | None) -> str:
-    """Return in words where a crawl stands."""
-    pages, queued = counted(urls["fetched"], "page"), counted(urls["queued"], "URL")
+def _sentence(state: str, number: int, waiting: int, left: SecondsLeft | None) -> str:
+    """Return in words where a crawl stands, with its pages, and URLs in the queue."""
+    pages, queued = counted(number, "page"), counted(waiting, "URL")
     time = limit = ""
     if left is not None:
         most = "or longer, if more is found" if left.most is None else f"to {clock(left.most)}"
         time = f"; {clock(left.least)} {most}"
-    if urls["queued"]:
+    if waiting:
         limit = f", and a limit left {queued} in the queue"
     return {
         "none": "No crawl has used this store.",

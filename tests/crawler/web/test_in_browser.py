@@ -89,7 +89,7 @@ def test_it_can_be_read_without_its_script(browser: Browser, address: str) -> No
     page = context.new_page()
     for path in _PATHS:
         page.goto(address + path)
-        expect(page.locator(".now")).to_contain_text("fetched")
+        expect(page.locator(".now")).to_contain_text("links merged")
         expect(page.locator("button:visible", has_text="Pause")).to_have_count(0)
     context.close()
 
@@ -97,7 +97,7 @@ def test_it_can_be_read_without_its_script(browser: Browser, address: str) -> No
 def test_values_move_while_a_crawl_runs(browser: Browser, tmp_path: Path) -> None:
     # It must not end before a slow browser has seen three values.
     with crawl_of_shop(tmp_path, pause=0.2) as address, visit(browser, address) as page:
-        fetched = figure(page, "fetched")
+        fetched = figure(page, "pages")
         seen = []
         for _ in range(3):
             seen.append(fetched.inner_text())

@@ -55,7 +55,7 @@ def test_it_shows_the_run_the_queue_the_time_left_and_the_store() -> None:
         "queue 5,000,000 URLs, at least 3 d 20 h left",
         "now 7 hosts, 4 requests in flight, 3 retried, 449 probes",
         "links 99,000 found, 90,000 of them known",
-        "store 1,234 fetched (234 errors), 7 redirected, 12 failed, 1,045 held",
+        "store 1,234 pages (234 errors), 7 redirected, 12 failed, 1,045 held",
     ]
     text = "\n".join(lines)
     for words in ("merged by 4,321 host-case", "errors 234 status 404, 12 timeout", "1,040 out-of"):
@@ -97,10 +97,11 @@ def test_the_time_left_is_told_when_it_is_known() -> None:
 
 def test_what_is_nothing_is_not_told() -> None:
     waiting = Progress(hosts=1, queued=4, pages=3)
-    text = "\n".join(shown({"urls": {**dict.fromkeys(STATUS["urls"], 0), "fetched": 3}}, waiting))
+    urls = {**dict.fromkeys(STATUS["urls"], 0), "fetched": 3}
+    text = "\n".join(shown({"urls": urls, "pages_by_status": {"200": 3}}, waiting))
     assert "in flight" not in text, "between two requests to a host there is none, mostly"
     assert "failed" not in text
-    assert " ".join(text.split()).endswith("store 3 fetched")
+    assert " ".join(text.split()).endswith("store 3 pages")
 
 
 def test_the_host_that_waits_longest_is_named_with_its_reason() -> None:
