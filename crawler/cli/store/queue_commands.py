@@ -108,8 +108,7 @@ def hosts() -> None:
     type=click.Choice(host_listing.ORDERS),
     default=host_listing.ORDERS[0],
     show_default=True,
-    help="Those that are crawled first, the longest queue, the longest wait, the last error, or by "
-    "name.",
+    help="The longest queue first, the longest wait, the last error, or by name.",
 )
 @click.option("--match", "part", metavar="TEXT", default="", help="Only hosts with it in the name.")
 @click.option("--blocked", is_flag=True, help="Only blocked hosts.")
