@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from itertools import islice
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.infer import opposite
 from canonry.crawler.learn.site_records import VERDICTS, evidence_of
 from canonry.crawler.learn.standing import Standing, oriented, standing_of
+from canonry.storage import State
 from canonry.storage.http_status import GONE
 from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.host_urls import held_first, held_near
@@ -375,43 +377,40 @@ def _side_by_side(
     connection: Connection, canonicalizer: Canonicalizer, pair: PairFacts
 ) -> EvidencePair:
     """Return a piece of evidence, with what the store has of both URLs now."""
-    first, second = (_side(connection, canonicalizer, url) for url in (pair.url, pair.found))
-    digests = [
-        None if side.row is None else known_url.digest_of(connection, side.row)
-        for side in (first, second)
-    ]
+    (first, body), (second, other_body) = (
+        _side(connection, canonicalizer, url) for url in (pair.url, pair.found)
+    )
     return EvidencePair(
         agrees=pair.verdict == "same",
         pair=pair,
         url=first,
         found=second,
-        same_body=None if None in digests else digests[0] == digests[1],
+        same_body=None if body is None or other_body is None else body == other_body,
         instead=_instead(first, second) if pair.verdict == "different" else None,
     )
 
 
-def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -> PageSide:
-    """Return what a store has of an identity now."""
-    try:
-        stored_url = known_url.find(
-            connection, canonicalizer.key_of(canonicalizer.identity(identity))
-        )
-    except InvalidURL:
-        stored_url = None
-    page = None if stored_url is None else known_url.page_of(connection, stored_url.url_id)
-    chain = [] if stored_url is None else chains(connection, [stored_url.url_id])[0]
-    target = chain[1] if len(chain) > 1 else None
-    return PageSide(
+def _side(
+    connection: Connection, canonicalizer: Canonicalizer, identity: str
+) -> tuple[PageSide, bytes | None]:
+    """Return what a store has of an identity now, and the digest of its page's body."""
+    known = None
+    with suppress(InvalidURL):
+        known = known_url.find(connection, canonicalizer.key_of(canonicalizer.identity(identity)))
+    page = known and known_url.page_of(connection, known.id)
+    target = next(iter(chains(connection, [known.id])[0][1:]), None) if known else None
+    side = PageSide(
         url=redact(identity),
-        row=None if stored_url is None else stored_url.url_id,
-        state="never-seen" if stored_url is None else stored_url.state.name.lower(),
-        status=None if page is None else page.status,
-        title=None if page is None else page.title,
-        canonical=None if page is None else page.canonical,
-        redirects_to=None if target is None else redact(target.url),
-        redirect_status=None if target is None else target.status,
-        at=None if stored_url is None or stored_url.state.name == "QUEUED" else iso(stored_url.due),
+        row=known and known.id,
+        state=known.state.name.lower() if known else "never-seen",
+        status=page and page.status,
+        title=page and page.title,
+        canonical=page and page.canonical and redact(page.canonical),
+        redirects_to=target and redact(target.url),
+        redirect_status=target and target.status,
+        at=iso(known.due) if known and known.state is not State.QUEUED else None,
     )
+    return side, page.digest if page and page.size else None
 
 
 def _held_by(

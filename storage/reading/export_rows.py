@@ -1,10 +1,8 @@
-"""Rows for people and programs: those of exports, as JSONL, CSV and Parquet, and a URL's page."""
+"""The rows of exports, as JSONL, CSV and Parquet."""
 
 from datetime import datetime
 
 import msgspec
-
-from canonry.storage.timestamps import Moment
 
 
 class ExportedPage(msgspec.Struct, frozen=True):
@@ -79,15 +77,3 @@ class ExportedAlias(msgspec.Struct, frozen=True):
     last_seen: datetime | None
     count: int  # how many times it was seen
     representative: str  # of its class: the URL that it leads to in the end, or itself
-
-
-class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of a URL."""
-
-    status: int
-    fetched_at: Moment | None
-    content_type: str | None
-    size: int | None  # bytes of the decoded body; None: it was not read
-    title: str | None
-    canonical: str | None
-    links: int | None

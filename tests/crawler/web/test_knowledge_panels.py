@@ -17,8 +17,7 @@ from support.stores import MAKE, candidate, open_store
 
 from canonry.canon import Evidence, LearnedRule
 from canonry.crawler.cli.commands import main
-from canonry.crawler.inquiry.url_answer import URLAnswer
-from canonry.crawler.inquiry.url_lines import lines
+from canonry.crawler.inquiry.url_answer import URLAnswer, lines
 from canonry.crawler.learn.rules import rule_store
 from canonry.storage.learned import ledger
 from canonry.storage.learned.ledger import StoredPair
