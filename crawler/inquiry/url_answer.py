@@ -218,6 +218,9 @@ class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
     lossless: bool  # False: it is a heuristic
 
 
+_Kind = Annotated[str, StoredAs(name="kind")]
+
+
 def _reason(member: "MemberFacts") -> str:
     return f"{member.reason} {member.status or ''}".rstrip()
 
@@ -231,8 +234,7 @@ class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     url: Annotated[URLText, Shown("other URL")]
     row: Annotated[int, StoredAs(name="url_id")]  # in the store
-    # Redirect, canonical, rule or content.
-    reason: Annotated[str, StoredAs(name="kind"), Shown("because of", _reason)]
+    reason: Annotated[_Kind, Shown("because of", _reason)]  # redirect, canonical, rule or content
     via: Annotated[URLText, Shown("leads to")]  # the URL that it leads to, one step
     status: int | None  # HTTP status of a redirect
     last_seen: Annotated[Moment | None, Shown("last seen", _last_seen)]
