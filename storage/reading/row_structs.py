@@ -35,16 +35,16 @@ def stored_as(kind: Any) -> Mapping[str, StoredAs]:  # noqa: ANN401 - a class
     return found
 
 
-def struct_of(kind: type[_Struct], row: object, /, **more: object) -> _Struct:
-    """Return a struct with the fields of a row, each as it declares.
+def struct_of(kind: type[_Struct], *rows: object, **more: object) -> _Struct:
+    """Return a struct with the fields of rows, each as it declares.
 
     Args:
         kind: of the struct.
-        row: has the stored values as attributes.
-        more: fields that the row does not have.
+        rows: have the stored values as attributes; the first that has one counts.
+        more: fields that they do not have.
     """
     for field, (by, name) in stored_as(cast("Any", kind)).items():
         if field not in more:
-            value = getattr(row, name)
+            value = next(getattr(row, name) for row in rows if hasattr(row, name))
             more[field] = value if value is None or by is None else by(value)
     return kind(**more)
