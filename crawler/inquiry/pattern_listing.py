@@ -17,6 +17,7 @@ from canonry.storage.steering import steered_patterns
 from canonry.storage.steering.steered_patterns import PatternRow, URLPattern
 
 _MOST = 1_000  # excluded patterns
+_LIMIT = Shown("limit", lambda row: "none" if row.limit is None else f"{row.limit:,}")
 _STATES = {
     0: "counted",
     EXCLUDING: "being excluded",
@@ -25,16 +26,12 @@ _STATES = {
 }
 
 
-def _limit(row: "PatternAnswer") -> str:
-    return "none" if row.limit is None else f"{row.limit:,}"
-
-
 class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A pattern, or a whole host, and its budget."""
 
     pattern: Annotated[str, Shown("pattern")]
     queued: Annotated[int, Shown("ever queued")]  # URLs that were ever queued
-    limit: Annotated[int | None, Shown("limit", _limit)]  # of these; None: there is none
+    limit: Annotated[int | None, _LIMIT]  # of these; None: there is none
     state: Annotated[str, Shown("state")]
     is_host: bool  # True: a budget of a whole host, which can be blocked instead
 
@@ -45,7 +42,6 @@ class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
     patterns: Annotated[list[PatternAnswer], Shown("Patterns")]
     excluded: Annotated[list[PatternAnswer], Shown("Excluded")]
     has_more: bool
-    left_out: int  # patterns, since they have too few URLs
 
 
 class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,24 +57,20 @@ class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
     state: str
 
 
-def patterns_of(
-    connection: Connection, *, part: str = "", most: int = 50, least: int = 1
-) -> PatternListing:
+def patterns_of(connection: Connection, *, part: str = "", most: int = 50) -> PatternListing:
     """Return the first patterns, the most frequent first.
 
     Args:
         connection: to a store.
         part: only patterns with this text in them.
         most: how many.
-        least: URLs of a pattern; those with fewer are left out, and counted.
     """
     settings = settings_of(last_crawl(connection))
-    rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most, least=least)
+    rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most)
     return PatternListing(
         patterns=[_answer(row, settings) for row in rows],
         excluded=[_answer(row, settings) for row in steered_patterns.excluded(connection, _MOST)],
         has_more=has_more,
-        left_out=0 if has_more else steered_patterns.number_below(connection, least),
     )
 
 

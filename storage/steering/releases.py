@@ -1,9 +1,9 @@
 """What is held or has failed, by reason: counts, examples, and its way back to the queue."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, select, text
+from sqlalchemy import ColumnElement, Connection, and_, case, select, text
 
 from canonry.storage.records import WALL
 from canonry.storage.rows.requeueing import queue_ids_again
@@ -11,7 +11,7 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.steering import walled
-from canonry.storage.steering.short_steps import ShortSteps, Step, host_id_of
+from canonry.storage.steering.short_steps import QueueChange, ShortSteps, host_id_of, id_of
 
 _HERE = text("state > 2")  # the condition of the index
 STATES = {"held": State.HELD, "failed": State.FAILED}
@@ -88,27 +88,33 @@ def release(
     Raises:
         StoreError: if the store knows no host of that name.
     """
-    which: list[ColumnElement[bool]] = [
-        urls.c.host_id.not_in(select(hosts.c.id).where(text("blocked > 0")))
-    ]
-    if host is not None:
-        with store.step() as connection:
-            which.append(urls.c.host_id == host_id_of(connection, host))
-    released = store.change(*release_of(refusal, *which, keeps=keeps))
-    if refusal == Refusal("held", WALL):
-        with store.step() as connection:
-            released += walled.ask_kept_again(connection, *which)
-    return released
+    is_free = urls.c.host_id.not_in(select(hosts.c.id).where(text("blocked > 0")))
+    which = (is_free,) if host is None else (is_free, urls.c.host_id == id_of(host))
+
+    def mark(connection: Connection) -> object:
+        return host and host_id_of(connection, host)
+
+    def end(connection: Connection) -> int:
+        is_wall = refusal == Refusal("held", WALL)
+        return walled.ask_kept_again(connection, *which) if is_wall else 0
+
+    return store.run(release_of(refusal, *which, mark=mark, end=end, keeps=keeps))
 
 
 def release_of(
-    refusal: Refusal, *which: ColumnElement[bool], keeps: Keeps | None = None
-) -> tuple[Select[Any], Step]:
-    """Return which URLs a release puts back in the queue, and the step that does it.
+    refusal: Refusal,
+    *which: ColumnElement[bool],
+    mark: Callable[[Connection], object],
+    end: Callable[[Connection], int] = lambda _connection: 0,
+    keeps: Keeps | None = None,
+) -> QueueChange:
+    """Return the change that puts URLs back in the queue.
 
     Args:
         refusal: of the URLs.
         which: further conditions on `urls`.
+        mark: of the change.
+        end: of the change.
         keeps: as for `release`.
     """
     state = STATES[refusal.state]
@@ -121,4 +127,4 @@ def release_of(
             url_ids = [url_id for url_id, url in found if not stays(url)]
         return queue_ids_again(connection, url_ids, (state, refusal.reason))
 
-    return select(urls.c.id).where(is_it).order_by(urls.c.id), step
+    return QueueChange(mark, select(urls.c.id).where(is_it).order_by(urls.c.id), step, end)
