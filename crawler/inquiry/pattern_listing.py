@@ -11,6 +11,7 @@ from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.plurals import counted
 from canonry.crawler.settings import Settings, SettingsError
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.storage.reading.row_structs import StoredAs, struct_of
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
 from canonry.storage.shown import Shown
 from canonry.storage.steering import steered_patterns
@@ -49,10 +50,12 @@ class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: str
     host: str
-    would_hold: int  # queued URLs that were found to have the pattern
+    would_hold: Annotated[
+        int, StoredAs(name="held")
+    ]  # queued URLs that were found to have the pattern
     at_least: bool  # True: there may be more
     looked_at: int  # queued URLs of the host
-    queued_on_host: int
+    queued_on_host: Annotated[int, StoredAs(name="queued")]
     ever_queued: int  # URLs with the pattern: it cannot be more
     state: str
 
@@ -87,13 +90,12 @@ def preview(connection: Connection, text: str) -> ExclusionPreview:
     pattern = pattern_named(text)
     exclusion = steered_patterns.preview(connection, pattern)
     row = steered_patterns.pattern_with(connection, pattern.key)
-    return ExclusionPreview(
+    return struct_of(
+        ExclusionPreview,
+        exclusion,
         pattern=pattern.text,
         host=pattern.host,
-        would_hold=exclusion.held,
         at_least=not exclusion.is_exact,
-        looked_at=exclusion.looked_at,
-        queued_on_host=exclusion.queued,
         ever_queued=0 if row is None else row.number,
         state=_STATES[0 if row is None else row.excluded],
     )

@@ -251,7 +251,6 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
         job = json.loads(database.execute("SELECT settings FROM jobs").fetchone()[0])
         table = {"max_pages": 1, "basic_auth": "***", "headers": ["X: ***"], "unheard-of": 1}
         job["settings"] |= {"hosts": {"a.example": table}, "new": {"x": 1}}
-        job["settings"]["learn"] = {"enabled": "a value that was allowed"}
         database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
         database.execute(
             "UPDATE url_rows SET state = 4, reason = 'host-budget' WHERE suffix LIKE '%/old'"
