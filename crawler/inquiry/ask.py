@@ -43,7 +43,7 @@ from canonry.storage.records import NOFOLLOW, Budget
 from canonry.storage.recrawls import revisit_rows
 from canonry.storage.rows import host_rows
 from canonry.storage.rows.budgets import HostBudget, rank_of
-from canonry.storage.rows.redirect_chains import chains
+from canonry.storage.rows.redirect_chains import ChainURL, chains
 from canonry.storage.steering import steered_patterns
 from canonry.storage.timestamps import iso
 
@@ -148,12 +148,12 @@ def _known(question: _Question, known: KnownURL, robots: RobotsFacts | None) -> 
     gone: list[str] = []
     if known.reason == HoldReason.LEARNED.label:
         rules, gone = _rules(question, representative.url, with_gone=True)
-    [[_first, *chain]] = chains(connection, [known.id])
+    [chain] = chains(connection, [known.id])
     page = known_url.page_of(connection, known.id)
     return {
         "state": known.state.name.lower(),
         "reason": known.reason,
-        "because": _because(known, is_endless=bool(chain) and chain[-1].state is State.REDIRECTED),
+        "because": _because(known, chain[-1]),
         "row": known.id,
         "found": url_answer.Finding(
             at=iso(known.found_at) or "",
@@ -169,7 +169,7 @@ def _known(question: _Question, known: KnownURL, robots: RobotsFacts | None) -> 
         "waiting": known.host_queued,
         "page": None if page is None else struct_of(url_answer.PageFacts, page),
         "revisits": _revisits(connection, known.id),
-        "redirects": [struct_of(url_answer.RedirectFacts, led) for led in chain],
+        "redirects": [struct_of(url_answer.RedirectFacts, led) for led in chain[1:]],
         "same_as": redact(representative.url) if representative.steps else None,
         "by_way_of": [redact(step.to) for step in representative.steps[:-1]],
         "gone": gone,
@@ -179,10 +179,11 @@ def _known(question: _Question, known: KnownURL, robots: RobotsFacts | None) -> 
     }
 
 
-def _because(known: KnownURL, *, is_endless: bool) -> str | None:
+def _because(known: KnownURL, end: ChainURL) -> str | None:
     """Return the reason of a URL as a sentence; that of a redirect is about its target."""
     is_redirect = known.state is State.REDIRECTED
     if known.reason is None:
+        is_endless = end.state is State.REDIRECTED and end.reason is None
         return _ENDLESS if is_redirect and is_endless else None
     invalid = {one.name.lower(): one.value for one in Reason}
     sentence = remedies.sentence_about(known.url, known.reason) or invalid.get(known.reason)

@@ -1,18 +1,19 @@
 """Hosts for people: the queue, the delay, the last error, and the state of robots.txt."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.settings import CrawlSettings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.crawler.settings.sections import HostSettings
+from canonry.storage.reading.row_structs import StoredAs, struct_of
 from canonry.storage.rows.waiting import reason_of
 from canonry.storage.shown import Shown
 from canonry.storage.steering import host_list
-from canonry.storage.steering.host_list import HostRow, RobotsState
+from canonry.storage.steering.host_list import RobotsState
 from canonry.storage.timestamps import Moment, iso, moment
 
 ORDERS = host_list.ORDERS
@@ -36,16 +37,16 @@ def _error(host: "HostAnswer") -> str:
 class HostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A host; durations are seconds."""
 
-    host: Annotated[str, Shown("host")]
-    queued: Annotated[int, Shown("queued")]
+    host: Annotated[str, StoredAs(name="name"), Shown("host")]
+    queued: Annotated[int, StoredAs(name="pending"), Shown("queued")]
     delay: Annotated[float, Shown("requests", _pace)]  # between two requests
     delay_from: str  # where that comes from
     waits_until: Annotated[Moment | None, Shown("waits until", _wait)]  # longer than its delay
     waits_for: str | None  # why
     leased_to: str | None  # the worker that asks it now
-    blocked: bool
-    last_error: Annotated[str | None, Shown("last error", _error)]
-    last_error_at: Moment | None
+    blocked: Annotated[bool, StoredAs(bool)]
+    last_error: Annotated[str | None, StoredAs(name="error"), Shown("last error", _error)]
+    last_error_at: Annotated[Moment | None, StoredAs(name="error_at")]
     robots: list[str]  # of each of its origins, in words
 
 
@@ -79,24 +80,21 @@ def hosts_of(
         waits = bool(row.pending) and row.ready_at - now > delay + _NOTABLE
         reason = reason_of(connection, row.id) if waits else None
         found.append(
-            HostAnswer(
-                host=row.name,
-                queued=row.pending,
+            struct_of(
+                HostAnswer,
+                row,
                 delay=delay,
                 delay_from=source,
                 waits_until=iso(row.ready_at) if waits else None,
                 waits_for=(reason or "it asked for a pause") if waits else None,
                 leased_to=row.holder if row.held_until > now else None,
-                blocked=bool(row.blocked),
-                last_error=row.error,
-                last_error_at=iso(row.error_at),
                 robots=[_says(state, now) for state in robots.get(row.name, [])],
             )
         )
     return HostListing(hosts=found, total=host_list.number_of(connection), has_more=has_more)
 
 
-def _pace_of(row: HostRow, settings: CrawlSettings, own: HostSettings) -> tuple[float, str]:
+def _pace_of(row: Row[Any], settings: CrawlSettings, own: HostSettings) -> tuple[float, str]:
     """Return the seconds between two requests to a host, and where they come from."""
     delay, source = settings.delay, _BY_DELAY
     if own.delay is not None:

@@ -1,9 +1,9 @@
 """Patterns of URLs for people: how many were queued, and how many may be."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import pattern
@@ -15,7 +15,7 @@ from canonry.storage.reading.row_structs import StoredAs, struct_of
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
 from canonry.storage.shown import Shown
 from canonry.storage.steering import steered_patterns
-from canonry.storage.steering.steered_patterns import PatternRow, URLPattern
+from canonry.storage.steering.steered_patterns import URLPattern
 
 _MOST = 1_000  # excluded patterns
 _LIMIT = Shown("limit", lambda row: "none" if row.limit is None else f"{row.limit:,}")
@@ -125,7 +125,7 @@ def pattern_named(text: str) -> URLPattern:
         raise SettingsError(str(error)) from None
 
 
-def _answer(row: PatternRow, settings: Settings) -> PatternAnswer:
+def _answer(row: Row[Any], settings: Settings) -> PatternAnswer:
     """Return a pattern with its limit."""
     is_host = "/" not in row.pattern and "?" not in row.pattern
     if is_host:

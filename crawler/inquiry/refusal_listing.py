@@ -1,6 +1,6 @@
 """Held and failed URLs for people: how many for each reason, and what would release them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -14,7 +14,7 @@ from canonry.crawler.settings import SettingsError
 from canonry.storage.reading.row_structs import URLText, struct_of
 from canonry.storage.shown import Shown
 from canonry.storage.steering import releases, steered_patterns
-from canonry.storage.steering.releases import Refusal, RefusedURL
+from canonry.storage.steering.releases import Refusal
 from canonry.storage.timestamps import Moment, moment
 
 _EXAMPLES = 3
@@ -76,9 +76,8 @@ def answers(connection: Connection, found: Iterable[tuple[Refusal, int]]) -> lis
     excluded = steered_patterns.holding(connection)
     told = []
     for place, (refusal, number) in enumerate(found):
-        rows: Sequence[RefusedURL] = ()
-        if place < _WITH_EXAMPLES:
-            rows, _more = releases.urls_of(connection, refusal, most=_EXAMPLES)
+        most = _EXAMPLES if place < _WITH_EXAMPLES else 0
+        rows, _more = releases.urls_of(connection, refusal, most) if most else ([], False)
         remedy = None
         for one in rows[:1]:
             url = redact(one.url)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, text, true
+from sqlalchemy import Connection, Row, func, select, text, true
 
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import hosts
@@ -28,22 +28,10 @@ _ORDERS: dict[str, tuple[tuple[Any, ...], ...]] = {
 ORDERS = tuple(_ORDERS)
 
 
-class HostRow(NamedTuple):
-    """A host; the columns of the table say what each field means."""
-
-    id: int
-    name: str
-    pending: int
-    ready_at: float
-    delay: float | None
-    holder: str | None
-    held_until: float
-    blocked: int
-    error: str | None
-    error_at: float | None
-
-
-_ROWS = select(*(hosts.c[name] for name in HostRow._fields))
+_ROWS = select(
+    *(hosts.c.id, hosts.c.name, hosts.c.pending, hosts.c.ready_at, hosts.c.delay),
+    *(hosts.c.holder, hosts.c.held_until, hosts.c.blocked, hosts.c.error, hosts.c.error_at),
+)
 
 
 class RobotsState(NamedTuple):
@@ -62,8 +50,8 @@ def hosts_in(
     part: str = "",
     blocked: bool = False,
     most: int = 50,
-) -> tuple[list[HostRow], bool]:
-    """Return the first hosts in an order, and True if there are more.
+) -> tuple[list[Row[Any]], bool]:
+    """Return the first hosts in an order, with columns of `hosts`, and True if there are more.
 
     Args:
         connection: in a transaction.
@@ -74,13 +62,13 @@ def hosts_in(
         most: how many.
     """
     is_blocked = hosts.c.id.in_(select(hosts.c.id).where(text("blocked > 0")))
-    query, rows = _ROWS.where(is_blocked) if blocked else _ROWS, list[HostRow]()
+    query, rows = _ROWS.where(is_blocked) if blocked else _ROWS, list[Row[Any]]()
     if name := part.lower():
-        rows += map(HostRow._make, connection.execute(query.where(hosts.c.name == name)))
+        rows += connection.execute(query.where(hosts.c.name == name))
         query = query.where(_NAMED.contains(name, autoescape=True), hosts.c.name != name)
     for condition, *columns in _ORDERS[order]:
         found = query.where(condition).order_by(*columns).limit(most + 1 - len(rows))
-        rows += map(HostRow._make, connection.execute(found))
+        rows += connection.execute(found)
     return rows[:most], len(rows) > most
 
 
@@ -89,7 +77,7 @@ def number_of(connection: Connection) -> int:
     return connection.scalar(select(func.max(hosts.c.id))) or 0
 
 
-def robots_of(connection: Connection, wanted: Iterable[HostRow]) -> dict[str, list[RobotsState]]:
+def robots_of(connection: Connection, wanted: Iterable[Row[Any]]) -> dict[str, list[RobotsState]]:
     """Return by host what is known of the robots.txt of its origins.
 
     The origins are those with default ports, and that of the host's next URL.

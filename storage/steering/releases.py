@@ -1,9 +1,9 @@
 """What is held or has failed, by reason: counts, examples, and its way back to the queue."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, and_, case, select, text
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, select, text
 
 from canonry.storage.records import WALL
 from canonry.storage.rows.requeueing import queue_ids_again
@@ -25,18 +25,6 @@ class Refusal(NamedTuple):
     reason: str  # as the store has it
 
 
-class RefusedURL(NamedTuple):
-    """A URL that is held or has failed."""
-
-    url_id: int
-    url: str
-    host: str
-    depth: int
-    hops: int
-    attempts: int
-    at: float  # when it failed, or was found; seconds since 1970
-
-
 def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
     """Return why URLs are held or have failed, and how many, the most frequent reason first."""
     found = [
@@ -49,23 +37,22 @@ def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
 
 def urls_of(
     connection: Connection, refusal: Refusal, most: int = 50
-) -> tuple[list[RefusedURL], bool]:
-    """Return the newest URLs that are held or have failed for a reason, and True if there are more.
+) -> tuple[list[Row[Any]], bool]:
+    """Return the newest URLs of a state and reason, and True if there are more.
 
-    Args:
-        connection: in a transaction.
-        refusal: state and reason, as the store has it.
-        most: how many.
+    Each has its ``url``, ``host``, ``depth``, ``hops``, ``attempts``, and when it failed or was
+    found, as ``at``.
     """
     is_failed = and_(urls.c.state == State.FAILED, urls.c.due > 0)
-    at = case((is_failed, urls.c.due), else_=urls.c.found_at)
-    query = (
-        select(urls.c.id, urls.c.url, hosts.c.name, urls.c.depth, urls.c.hops, urls.c.attempts, at)
+    at = case((is_failed, urls.c.due), else_=urls.c.found_at).label("at")
+    query: Select[Any] = (
+        select(urls.c.url, hosts.c.name.label("host"), urls.c.depth, urls.c.hops, urls.c.attempts)
+        .add_columns(at)
         .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
         .where(_HERE, urls.c.state == STATES[refusal.state], urls.c.reason == refusal.reason)
         .order_by(urls.c.id.desc())
     )
-    rows = [RefusedURL._make(row) for row in connection.execute(query.limit(most + 1))]
+    rows = list(connection.execute(query.limit(most + 1)))
     return rows[:most], len(rows) > most
 
 

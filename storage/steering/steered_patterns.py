@@ -8,7 +8,7 @@ when all are held, so that interrupted steps are finished later.
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select, text, update
+from sqlalchemy import Connection, Row, Select, func, select, text, update
 
 from canonry.storage.records import PATTERN_EXCLUDED
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
@@ -30,7 +30,7 @@ _HELD = (State.HELD, PATTERN_EXCLUDED)
 _IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
 _IS_SMALL = text(f"count < {LARGE}")
 _IS_EXCLUDED = text("excluded > 0")
-_COLUMNS = (budgets.c.pattern, budgets.c.count, budgets.c.excluded)
+_COLUMNS = (budgets.c.pattern, budgets.c.count.label("number"), budgets.c.excluded)
 
 
 class URLPattern(NamedTuple):
@@ -45,14 +45,6 @@ class URLPattern(NamedTuple):
     def has(self, url: str) -> bool:
         """Return True if a URL has the pattern."""
         return self.part in url and self.text in self.of(url)
-
-
-class PatternRow(NamedTuple):
-    """A pattern; the columns of the table say what each field means."""
-
-    pattern: str
-    number: int  # URLs that were queued
-    excluded: int
 
 
 class Preview(NamedTuple):
@@ -70,7 +62,7 @@ class Preview(NamedTuple):
 
 def patterns_in(
     connection: Connection, *, part: str = "", most: int = 50
-) -> tuple[list[PatternRow], bool]:
+) -> tuple[list[Row[Any]], bool]:
     """Return the first patterns, the most frequent first, and True if there are more.
 
     No index has the patterns of few URLs: only some of these are read, and sorted.
@@ -81,28 +73,26 @@ def patterns_in(
         most: how many.
     """
     few = select(*_COLUMNS, budgets.c.key).where(_IS_SMALL).limit(LOOKED_AT).subquery()
-    small = select(few.c.pattern, few.c.count, few.c.excluded).where(few.c.count > 0)
-    rows: list[PatternRow] = []
+    small = select(few.c.pattern, few.c.number, few.c.excluded).where(few.c.number > 0)
+    rows: list[Row[Any]] = []
     for query, c in ((select(*_COLUMNS).where(_IS_LARGE), budgets.c), (small, few.c)):
         has = func.lower(c.pattern).contains(part.lower(), autoescape=True)
-        found = (query.where(has) if part else query).order_by(c.count.desc(), c.key.desc())
-        rows += _rows(connection, found.limit(most + 1 - len(rows)))
+        found = query.where(has) if part else query
+        found = found.order_by(query.selected_columns.number.desc(), c.key.desc())
+        rows += connection.execute(found.limit(most + 1 - len(rows)))
     return rows[:most], len(rows) > most
 
 
-def pattern_with(connection: Connection, key: bytes) -> PatternRow | None:
+def pattern_with(connection: Connection, key: bytes) -> Row[Any] | None:
     """Return the pattern with a key; None if no URL with it was counted."""
-    return next(iter(_rows(connection, select(*_COLUMNS).where(budgets.c.key == key))), None)
+    query: Select[Any] = select(*_COLUMNS).where(budgets.c.key == key)
+    return connection.execute(query).first()
 
 
-def excluded(connection: Connection, most: int | None = None) -> list[PatternRow]:
+def excluded(connection: Connection, most: int | None = None) -> list[Row[Any]]:
     """Return the patterns that people have excluded, or are including again."""
     query = select(*_COLUMNS).where(_IS_EXCLUDED).order_by(budgets.c.key)
-    return _rows(connection, query.limit(most))
-
-
-def _rows(connection: Connection, query: Select[Any]) -> list[PatternRow]:
-    return [PatternRow(*row) for row in connection.execute(query)]
+    return list(connection.execute(query.limit(most)))
 
 
 def holding(connection: Connection) -> set[str]:

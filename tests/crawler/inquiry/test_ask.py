@@ -123,12 +123,13 @@ def test_a_redirect_to_what_cannot_be_fetched_says_so(
 
 def test_redirects_in_a_circle_are_said_to_have_no_end(tmp_path: Path) -> None:
     to = {"/in": "/a", "/a": "/b", "/b": "/a", "/moved": "/page"}
+    to |= {"/near": "/refused", "/refused": "mailto:a@b"}
 
     def answer(head: bytes) -> Answer:
         target = target_of(head)
         if target in to:
             return ok(b"", f"Location: {to[target]}", status="302 Found")
-        return page("/in", "/moved") if target == "/" else page()
+        return page("/in", "/moved", "/near") if target == "/" else page()
 
     crawl(tmp_path, answer)
     store = f"sqlite:///{tmp_path / 'store.db'}"
@@ -136,7 +137,8 @@ def test_redirects_in_a_circle_are_said_to_have_no_end(tmp_path: Path) -> None:
         found = asked(store, f"{SEED}{path}")
         assert (found.state, found.reason) == ("redirected", None)
         assert found.because == "its redirects lead in a circle, and to no page"
-    assert asked(store, f"{SEED}moved").because is None
+    for path in ("moved", "near"):
+        assert asked(store, f"{SEED}{path}").because is None
 
 
 def test_another_spelling_is_that_of_the_known_url(store: str) -> None:
