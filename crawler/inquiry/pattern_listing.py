@@ -61,13 +61,7 @@ class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def patterns_of(connection: Connection, *, part: str = "", most: int = 50) -> PatternListing:
-    """Return the first patterns, the most frequent first.
-
-    Args:
-        connection: to a store.
-        part: only patterns with this text in them.
-        most: how many.
-    """
+    """Return the first patterns, the most frequent first; with ``part``, those that contain it."""
     settings = settings_of(last_crawl(connection))
     rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most)
     return PatternListing(
@@ -78,15 +72,7 @@ def patterns_of(connection: Connection, *, part: str = "", most: int = 50) -> Pa
 
 
 def preview(connection: Connection, text: str) -> ExclusionPreview:
-    """Return what the exclusion of a pattern would hold.
-
-    Args:
-        connection: to a store.
-        text: a pattern, or a URL that has it.
-
-    Raises:
-        SettingsError: if it is neither.
-    """
+    """Return what the exclusion of a pattern would hold; the text is as for `pattern_named`."""
     pattern = pattern_named(text)
     exclusion = steered_patterns.preview(connection, pattern)
     row = steered_patterns.pattern_with(connection, pattern.key)

@@ -329,23 +329,16 @@ def _instead(side: PageSide, other: PageSide) -> str:
 
 
 def answer_of(rule: TrackedRule, *, or_more: bool = False, folded: int = 0) -> RuleAnswer:
-    """Return a rule as people and programs are told of it.
-
-    Args:
-        rule: of a store.
-        or_more: as `RuleAnswer` has it.
-        folded: how many rules for folders of its host say the same, and are not listed.
-    """
+    """Return a rule as people are told of it, and how many rules for folders say the same."""
     rewrite = rule.rewrite
-    pairs = {
-        name: [oriented(rewrite, pair) for pair in getattr(rule, name)]
-        for name in ("samples", "against")
-    }
+    samples, against = (
+        [oriented(rewrite, pair) for pair in pairs] for pairs in (rule.samples, rule.against)
+    )
     return struct_of(
         RuleAnswer,
         *(rule, rewrite),
         says=describe(rewrite) + f", and {folded:,} more for its folders" * bool(folded),
-        evidence=struct_of(RuleCounts, rule, **pairs),
+        evidence=struct_of(RuleCounts, rule, samples=samples, against=against),
         or_more=or_more,
     )
 

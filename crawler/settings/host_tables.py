@@ -21,7 +21,7 @@ class HostTables:
     def __init__(self, tables: Mapping[str, HostSettings]) -> None:
         """Bind the tables; their names are as `host_name` returns them."""
         self._tables = tables
-        self.of = lru_cache(_REMEMBERED)(self._of) if tables else _of_none
+        self.of = lru_cache(_REMEMBERED)(self._of)
 
     def __bool__(self) -> bool:
         """Return True if there is any table."""
@@ -35,14 +35,6 @@ class HostTables:
                 keys = structs.asdict(self._tables[name]).items()
                 found |= {key: value for key, value in keys if value not in (None, ())}
         return HostSettings(**found)
-
-
-_NOTHING = HostSettings()
-
-
-def _of_none(_host: str) -> HostSettings:
-    """Return the settings of any host if there are no tables."""
-    return _NOTHING
 
 
 def _names(host: str) -> list[str]:

@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import Annotated, Any, TypedDict
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, FromClause, RowMapping, Select, case, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, case, func, select
 
-from canonry.canon import redact, redaction
+from canonry.canon import redaction
 from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
 from canonry.storage.reading.known_url import OF_BODY
-from canonry.storage.reading.row_structs import MaybeURL, StoredAs, URLText, stored_as
+from canonry.storage.reading.row_structs import MaybeURL, StoredAs, URLText, stored_as, struct_of
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.recrawls import recrawl_report, revisit_rows
 from canonry.storage.recrawls.recrawl_report import RecrawlRow
@@ -87,8 +87,8 @@ class MergedRow(TypedDict):
 
     rules: str  # joined by " + "
     links: int
-    link: str  # an example
-    same_as: str  # what it was merged with
+    link: URLText  # an example
+    same_as: URLText  # what it was merged with
 
 
 class RefusedLinksRow(TypedDict):
@@ -96,7 +96,7 @@ class RefusedLinksRow(TypedDict):
 
     reason: str
     links: int
-    link: str  # an example
+    link: URLText  # an example
 
 
 class AliasesRow(TypedDict):
@@ -140,11 +140,12 @@ def status(connection: Connection) -> StoreStatus:
         if state in reasons and reason:
             reasons[state][reason] = count
     facts = read_facts(connection)
-    links = connection.execute(select(refusals).order_by(refusals.c.count.desc())).mappings().all()
-    job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
+    number, link = refusals.c.count.label("links"), refusals.c.sample.label("link")
+    query = select(refusals.c.reason, number, link).order_by(refusals.c.count.desc())
+    links = [struct_of(RefusedLinksRow, row) for row in connection.execute(query)]
     return {
         "policy": facts["policy"],
-        "job": _job(connection, job) if job else None,
+        "job": _job(connection),
         "urls": {state.name.lower(): states[state.name.lower()] for state in State},
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
         "keys": sum(states.values()),  # each URL has one
@@ -155,21 +156,14 @@ def status(connection: Connection) -> StoreStatus:
         "held": reasons["held"],
         "failed": reasons["failed"],
         "not_again": {why: n for why, n in reasons["fetched"].items() if why != WALL},
-        "waiting": [
-            {"host": one.host, "until": iso(one.until), "reason": one.reason, "urls": one.urls}
-            for one in waiting_hosts(connection, time.time())
-        ],
+        "waiting": [struct_of(WaitingRow, one) for one in waiting_hosts(connection, time.time())],
         "aliases": [
-            {"kind": one.kind, "status": one.status or None, "aliases": one.aliases}
+            struct_of(AliasesRow, one, status=one.status or None)
             for one in sorted(counts.alias_counts(connection), reverse=True)
         ],
         "merged": merged(connection),
-        "refused": [
-            {"reason": row["reason"], "links": row["count"], "link": redact(row["sample"])}
-            for row in links
-            if row["reason"] != NOT_A_PAGE
-        ],
-        "not_pages": sum(row["count"] for row in links if row["reason"] == NOT_A_PAGE),
+        "refused": [row for row in links if row["reason"] != NOT_A_PAGE],
+        "not_pages": sum(row["links"] for row in links if row["reason"] == NOT_A_PAGE),
         "recrawl": recrawl_report.read(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
@@ -177,37 +171,28 @@ def status(connection: Connection) -> StoreStatus:
 
 def merged(connection: Connection) -> list[MergedRow]:
     """Return how many links each set of rules merged, with an example, the most first."""
-    return [
-        {
-            "rules": row["rules"],
-            "links": row["count"],
-            "link": redact(row["raw_url"]),
-            "same_as": redact(row["same_as"]),
-        }
-        for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
-    ]
+    link = merges.c.raw_url.label("link")
+    query = select(merges.c.rules, merges.c.count.label("links"), link, merges.c.same_as)
+    found = connection.execute(query.order_by(merges.c.count.desc()))
+    return [struct_of(MergedRow, row) for row in found]
 
 
-def _job(connection: Connection, row: RowMapping) -> JobRow:
-    """Return a job, with its times as text and the seconds that it took.
+def _job(connection: Connection) -> JobRow | None:
+    """Return the last job, with the seconds that it took; None if there is none.
 
     It ended when the last worker of its run did: all of them began at the same time. Its settings
     lose the passwords of its seeds.
     """
-    settings: Any = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
-    ended = row["ended_at"]
+    row = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).first()
+    if row is None:
+        return None
+    settings: Any = redaction.redact_all(stored_json(row.settings, "jobs", row.id))
+    ended = row.ended_at
     if ended is not None:
-        its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row["started_at"])
+        its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row.started_at)
         ended = connection.scalar(its_run)
-    return {
-        "id": row["id"],
-        "command": row["command"],
-        "state": row["state"],
-        "settings": settings,
-        "started_at": iso(row["started_at"]) or "",
-        "ended_at": iso(ended),
-        "seconds": None if ended is None else round(ended - row["started_at"], 3),
-    }
+    seconds = None if ended is None else round(ended - row.started_at, 3)
+    return struct_of(JobRow, row, settings=settings, ended_at=iso(ended), seconds=seconds)
 
 
 StateName = Annotated[str, StoredAs(lambda state: State(state).name.lower())]

@@ -43,8 +43,11 @@ def struct_of(kind: type[_Struct], *rows: object, **more: object) -> _Struct:
         rows: have the stored values as attributes; the first that has one counts.
         more: fields that they do not have.
     """
+    found: dict[str, object] = {}
     for field, (by, name) in stored_as(cast("Any", kind)).items():
-        if field not in more:
+        if field in more:
+            found[field] = more.pop(field)
+        else:
             value = next(getattr(row, name) for row in rows if hasattr(row, name))
-            more[field] = value if value is None or by is None else by(value)
-    return kind(**more)
+            found[field] = value if value is None or by is None else by(value)
+    return kind(**found, **more)

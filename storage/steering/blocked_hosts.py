@@ -34,12 +34,8 @@ def block(store: ShortSteps, name: str) -> int:
 
     Requests in flight end, and their answers count.
 
-    Args:
-        store: open for short steps.
-        name: of a host that the store knows.
-
     Raises:
-        StoreError: if it knows none of that name.
+        StoreError: if the store knows no host of that name.
     """
     return store.run(_change(name, blocked=1))
 
@@ -50,12 +46,7 @@ def unblock(store: ShortSteps, name: str) -> int:
 
 
 def block_for_now(connection: Connection, names: Collection[str]) -> None:
-    """Block hosts that answer everything with a wall, until a later run.
-
-    Args:
-        connection: in a writing transaction.
-        names: of hosts that the store knows.
-    """
+    """Block hosts that answer everything with a wall, until a later run."""
     for name in names:
         _change(name, blocked=_BY_WALL).mark(connection)
     facts.advance(connection, facts.QUEUE)
@@ -71,9 +62,6 @@ def finish(connection: Connection) -> int:
     """Hold some URLs that are queued on blocked hosts; return how many, 0 if there are none.
 
     They are there if a block was interrupted, or something else put them in the queue.
-
-    Args:
-        connection: in a writing transaction.
     """
     for host_id in unfinished(connection):
         url_ids = connection.scalars(queued_on(host_id).limit(STEP)).all()

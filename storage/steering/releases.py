@@ -95,15 +95,7 @@ def release_of(
     end: Callable[[Connection], int] = lambda _connection: 0,
     keeps: Keeps | None = None,
 ) -> QueueChange:
-    """Return the change that puts URLs back in the queue.
-
-    Args:
-        refusal: of the URLs.
-        which: further conditions on `urls`.
-        mark: of the change.
-        end: of the change.
-        keeps: as for `release`.
-    """
+    """Return the change that puts URLs back in the queue; ``which`` are conditions on `urls`."""
     state = STATES[refusal.state]
     is_it = and_(_HERE, urls.c.state == state, urls.c.reason == refusal.reason, *which)
 

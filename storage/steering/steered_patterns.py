@@ -65,12 +65,8 @@ def patterns_in(
 ) -> tuple[list[Row[Any]], bool]:
     """Return the first patterns, the most frequent first, and True if there are more.
 
-    No index has the patterns of few URLs: only some of these are read, and sorted.
-
-    Args:
-        connection: in a transaction.
-        part: only patterns that contain this text.
-        most: how many.
+    No index has the patterns of few URLs: only some of these are read, and sorted. With ``part``,
+    only those that contain this text are returned.
     """
     few = select(*_COLUMNS, budgets.c.key).where(_IS_SMALL).limit(LOOKED_AT).subquery()
     small = select(few.c.pattern, few.c.number, few.c.excluded).where(few.c.number > 0)
@@ -101,13 +97,7 @@ def holding(connection: Connection) -> set[str]:
 
 
 def preview(connection: Connection, pattern: URLPattern, most: int = LOOKED_AT) -> Preview:
-    """Count the queued URLs that an exclusion would hold, among the first of their host.
-
-    Args:
-        connection: in a transaction.
-        pattern: to exclude.
-        most: URLs to look at.
-    """
+    """Count the queued URLs that an exclusion would hold, among the first of their host."""
     queued = connection.scalar(select(hosts.c.pending).where(hosts.c.name == pattern.host)) or 0
     here = queued_on(pattern.host).with_only_columns(urls.c.url).order_by(None)
     first = here.order_by(*queue_order(connection.dialect.name)).limit(most).subquery()
