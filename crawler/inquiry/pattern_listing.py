@@ -9,13 +9,12 @@ from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import pattern
 from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.plurals import counted
-from canonry.crawler.settings import Settings, SettingsError
+from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
 from canonry.storage.reading.row_structs import StoredAs, struct_of
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
 from canonry.storage.shown import Shown
 from canonry.storage.steering import steered_patterns
-from canonry.storage.steering.steered_patterns import URLPattern
 
 _MOST = 1_000  # excluded patterns
 _LIMIT = Shown("limit", lambda row: "none" if row.limit is None else f"{row.limit:,}")
@@ -72,8 +71,8 @@ def patterns_of(connection: Connection, *, part: str = "", most: int = 50) -> Pa
 
 
 def preview(connection: Connection, text: str) -> ExclusionPreview:
-    """Return what the exclusion of a pattern would hold; the text is as for `pattern_named`."""
-    pattern = pattern_named(text)
+    """Return what the exclusion of a pattern would hold; the text is as for `exclusions.named`."""
+    pattern = exclusions.named(text)
     exclusion = steered_patterns.preview(connection, pattern)
     row = steered_patterns.pattern_with(connection, pattern.key)
     return struct_of(
@@ -97,18 +96,6 @@ def said(exclusion: ExclusionPreview) -> str:
         f"{exclusion.queued_on_host:,}; {exclusion.ever_queued:,} with this pattern "
         "were ever queued"
     )
-
-
-def pattern_named(text: str) -> URLPattern:
-    """Return the pattern that a text means: the text itself, or that of a URL.
-
-    Raises:
-        SettingsError: if it is neither.
-    """
-    try:
-        return exclusions.named(text)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
 
 
 def _answer(row: Row[Any], settings: Settings) -> PatternAnswer:

@@ -88,7 +88,7 @@ def _sources(
     yield from _environment()
     for path, value in pairs.items():
         section, key = path.split(".")
-        yield {section: {key: value}}, partial(_named, f"--config {path}")
+        yield {section: {key: value}}, _at(f"--config {path}")
     for section, keys in flags.items():
         yield {section: {key: value for key, value in keys.items() if value is not None}}, _flag
 
@@ -130,9 +130,8 @@ def _place_in(file: str, text: str, path: Sequence[str]) -> str:
     return f"{file}, line {line}" if line else file
 
 
-def _named(name: str, _path: Sequence[str]) -> str:
-    """Return the name of a variable, or of a setting."""
-    return name
+def _at(place: str) -> _Place:
+    return lambda _path: place
 
 
 def _flag(path: Sequence[str]) -> str:
@@ -155,7 +154,7 @@ def _environment() -> Iterator[tuple[Mapping[str, Any], _Place]]:
         if section == HOSTS:
             raise SettingsError(f"{name}: tables for hosts are read from --config FILE only")
         if section in SECTIONS:
-            yield {section: {key: _value(text, section, key)}}, partial(_named, name)
+            yield {section: {key: _value(text, section, key)}}, _at(name)
         elif near := did_you_mean(section, SECTIONS):
             raise SettingsError(f"{name}: no section is called {section}{near}")
 

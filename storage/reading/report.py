@@ -63,10 +63,10 @@ class JobRow(TypedDict):
     id: int
     command: str
     state: str  # running, interrupted, finished or failed
+    settings: dict[str, Any]  # seeds, settings and options, without passwords
     started_at: Moment
     ended_at: Moment | None
     seconds: float | None  # that it took; null while it runs, or if it was killed
-    settings: dict[str, Any]  # seeds, settings and options, without passwords
 
 
 def _cause(row: "WaitingRow") -> str:
