@@ -4,9 +4,9 @@ from collections import defaultdict
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from canonry.canon import redact
 from canonry.canon.pipeline import RULES
 from canonry.crawler.plurals import counted, merged_by_rule
 from canonry.storage.reading import known_merges, report
@@ -25,13 +25,13 @@ class MergeLine(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of the policy, or other evidence, that merged URLs."""
 
     rule: Annotated[str, Shown("rule")]  # its name; or redirect, canonical, learned, content
-    count: Annotated[int, Shown("how many", _count)]  # of redirects and links: merging or not
-    noun: str  # what is counted
+    count: Annotated[int, Shown("how many", _count)] = 0  # of redirects and links: merging or not
+    noun: str = "link"  # what is counted
     why: Annotated[str, Shown("because", _because)]  # one sentence
-    cites: str | None  # the section that it follows
+    cites: str | None = None  # the section that it follows
     lossless: bool | None = None  # None: it is no rule of the policy
-    link: Annotated[str | None, Shown("such as")]  # an example that is merged ...
-    same_as: Annotated[str | None, Shown("is the same as")]  # ... and what it is the same as
+    link: Annotated[str | None, Shown("such as")] = None  # an example that is merged ...
+    same_as: Annotated[str | None, Shown("is the same as")] = None  # ... and what it is the same as
 
 
 class Merges(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,29 +42,33 @@ class Merges(msgspec.Struct, frozen=True, kw_only=True):
     rules: list[MergeLine]
 
 
-# What merges besides the rules of the policy: kind, name, what is counted, why, source.
-_MERGING = (
-    (
-        *("redirect", "redirect", "permanent redirect"),
-        "A permanent redirect (301, 308) makes its two ends one, if the last one answered 200.",
-        "RFC 3986 section 6.2.4; RFC 9110 section 15.4",
+# What merges besides the rules of the policy, by its kind in the store.
+_MERGING = {
+    "redirect": MergeLine(
+        rule="redirect",
+        noun="permanent redirect",
+        why="A permanent redirect (301, 308) makes its two ends one, if the last one answered 200.",
+        cites="RFC 3986 section 6.2.4; RFC 9110 section 15.4",
     ),
-    (
-        *("canonical", "canonical", "canonical link"),
-        "A page is the one that it names as canonical, if that answered 200 and agrees.",
-        "RFC 6596",
+    "canonical": MergeLine(
+        rule="canonical",
+        noun="canonical link",
+        why="A page is the one that it names as canonical, if that answered 200 and agrees.",
+        cites="RFC 6596",
     ),
-    (
-        *("rule", "learned", "URL"),
-        "A rule that the crawl has learned about the host says that both are one.",
-        "docs/explanation/learning.md",
+    "rule": MergeLine(
+        rule="learned",
+        noun="URL",
+        why="A rule that the crawl has learned about the host says that both are one.",
+        cites="docs/explanation/learning.md",
     ),
-    (
-        *("content", "content", "page"),
-        "Another page answered with the same bytes.",
-        "docs/how-to/search-index.md",
+    "content": MergeLine(
+        rule="content",
+        noun="page",
+        why="Another page answered with the same bytes.",
+        cites="docs/how-to/search-index.md",
     ),
-)
+}
 
 
 def merges(connection: Connection) -> Merges:
@@ -73,33 +77,16 @@ def merges(connection: Connection) -> Merges:
     numbers = defaultdict(int, known_merges.numbers(connection))
     lines = []
     for row in merged_by_rule(sets):
-        rule = RULES.get(row["rules"])
-        lines.append(
-            MergeLine(
-                rule=row["rules"],
-                count=row["links"],
-                noun="link",
-                why="A rule that this version does not have." if rule is None else rule.why,
-                cites=None if rule is None else rule.cites,
-                lossless=None if rule is None else rule.lossless,
-                link=row["link"],
-                same_as=row["same_as"],
-            )
-        )
-    for kind, name, noun, why, cites in _MERGING:
+        name = row["rules"]
+        line = MergeLine(rule=name, why="A rule that this version does not have.")
+        if rule := RULES.get(name):
+            line = replace(line, why=rule.why, cites=rule.cites, lossless=rule.lossless)
+        more = {"count": row["links"], "link": row["link"], "same_as": row["same_as"]}
+        lines.append(replace(line, **more))
+    for kind, line in _MERGING.items():
         if count := numbers[kind]:
-            pair = known_merges.example(connection, kind)
-            lines.append(
-                MergeLine(
-                    rule=name,
-                    count=count,
-                    noun=noun,
-                    why=why,
-                    cites=cites,
-                    link=redact(pair[0]) if pair else None,
-                    same_as=redact(pair[1]) if pair else None,
-                )
-            )
+            link, same_as = known_merges.example(connection, kind) or (None, None)
+            lines.append(replace(line, count=count, link=link, same_as=same_as))
     return Merges(
         links=sum(row["links"] for row in sets),
         temporary_redirects=numbers["temporary"],

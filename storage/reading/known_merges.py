@@ -2,6 +2,7 @@
 
 from sqlalchemy import Connection, select
 
+from canonry.canon import redact
 from canonry.storage.clusters.equivalences import CONTENT, Equivalences
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.records import UNREAD
@@ -45,7 +46,7 @@ def example(connection: Connection, kind: str) -> tuple[str, str] | None:
     """
     if kind == CONTENT:
         equal = connection.exec_driver_sql(_EQUAL).first()
-        return equal and (equal[0], equal[1])
+        return equal and (redact(equal[0]), redact(equal[1]))
     latest: list[tuple[int, int]] = []
     for of, status, _number in counts.alias_counts(connection):
         if of == kind and (kind != "redirect" or status in PERMANENT_REDIRECTS):
@@ -59,5 +60,5 @@ def example(connection: Connection, kind: str) -> tuple[str, str] | None:
         equivalences.prepare(some)
         for steps in (equivalences.led_end(one, awaited=True).steps for one in some):
             if steps and steps[0].kind == kind:
-                return steps[0].url, steps[0].to
+                return redact(steps[0].url), redact(steps[0].to)
     return None

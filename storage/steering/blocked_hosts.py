@@ -63,17 +63,17 @@ def finish(connection: Connection) -> int:
 
     They are there if a block was interrupted, or something else put them in the queue.
     """
-    for host_id in unfinished(connection):
-        url_ids = connection.scalars(queued_on(host_id).limit(STEP)).all()
+    for name in unfinished(connection):
+        url_ids = connection.scalars(queued_on(name).limit(STEP)).all()
         if held := _hold(connection, url_ids):
             return held
     return 0
 
 
-def unfinished(connection: Connection) -> list[int]:
-    """Return the ids of blocked hosts that have queued URLs."""
-    found = connection.execute(select(hosts.c.id, hosts.c.pending).where(_IS_BLOCKED))
-    return [host_id for host_id, pending in found if pending]
+def unfinished(connection: Connection) -> list[str]:
+    """Return the names of blocked hosts that have queued URLs."""
+    found = connection.execute(select(hosts.c.name, hosts.c.pending).where(_IS_BLOCKED))
+    return [name for name, pending in found if pending]
 
 
 def _change(name: str, *, blocked: int) -> QueueChange:

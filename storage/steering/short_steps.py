@@ -105,10 +105,9 @@ def _parts_of(connection: Connection, which: Select[Any]) -> list[Sequence[int]]
     return [url_ids[start : start + STEP] for start in range(0, len(url_ids), STEP)]
 
 
-def queued_on(host: int | str) -> Select[Any]:
+def queued_on(host: str) -> Select[Any]:
     """Return a query for the queued URLs of a host, in an order that an index has."""
-    host_id = host if isinstance(host, int) else id_of(host)
-    here = (urls.c.host_id == host_id, urls.c.state == State.QUEUED)
+    here = (urls.c.host_id == id_of(host), urls.c.state == State.QUEUED)
     return select(urls.c.id).where(*here).order_by(urls.c.priority)
 
 
