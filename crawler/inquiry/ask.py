@@ -155,12 +155,11 @@ def _known(question: _Question, known: KnownURL, robots: RobotsFacts | None) -> 
         "reason": known.reason,
         "because": _because(known, chain[-1]),
         "row": known.id,
-        "found": url_answer.Finding(
-            at=iso(known.found_at) or "",
+        "found": struct_of(
+            url_answer.Finding,
+            known,
             raw_url=redact(known.raw_url or known.url),
             on=[redact(url) for url in known_url.way_to(connection, known)],
-            depth=known.depth,
-            hops=known.hops,
             named_by=[redact(url) for url in known_url.naming(connection, known.id)],
         ),
         "attempts": known.attempts + (known.state is State.FAILED),

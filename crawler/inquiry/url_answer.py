@@ -12,7 +12,7 @@ from canonry.canon import redact
 from canonry.crawler.plurals import counted, lasting
 from canonry.storage.reading.row_structs import EnumName, MaybeURL, StoredAs, URLText
 from canonry.storage.shown import Shown
-from canonry.storage.timestamps import Moment, moment
+from canonry.storage.timestamps import Moment, iso, moment
 
 _MEMBERS = 5  # URLs of its resource that are shown
 _WAY = 4  # pages that are shown between a URL and its seed
@@ -52,7 +52,7 @@ class _Fact(Protocol):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Where a URL was found."""
 
-    at: Moment
+    at: Annotated[Moment, StoredAs(iso, "found_at")]
     raw_url: str  # as written there
     on: list[str]  # the page, the page on which that was found ... to a seed; empty for a seed
     depth: int  # links from a seed

@@ -51,10 +51,10 @@ class Proxies:
         direct = re.split(r"[\s,]+", self._no_proxy)
         if own is None:  # a proxy in the settings is for loopback, too
             direct += _LOOPBACK
-        everywhere, names = "*" in direct, ",".join(name.removeprefix("*") for name in direct)
-        self._direct = {"no": "*" if everywhere else names}
+        names = ",".join(name.removeprefix("*") for name in direct)
+        self._direct = {"no": "*" if "*" in direct else names}
         self._networks = []
-        for name in () if everywhere else direct:
+        for name in direct:
             with suppress(ValueError):
                 self._networks.append(ip_network(name.strip("[]"), strict=False))
 
@@ -69,10 +69,10 @@ class Proxies:
     def _is_direct(self, parts: Parts) -> bool:
         """Return True if ``NO_PROXY`` has the host, a domain above it, or its network."""
         host = parts.host or ""
-        if self._networks:
-            with suppress(ValueError):
-                address = ip_address(host.strip("[]"))
-                return any(address in network for network in self._networks)
+        with suppress(ValueError):
+            address = ip_address(host.strip("[]"))
+            if any(address in network for network in self._networks):
+                return True
         place = host if parts.port is None else f"{host}:{parts.port}"
         return bool(proxy_bypass_environment(place, self._direct))
 
