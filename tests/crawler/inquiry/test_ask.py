@@ -265,6 +265,10 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
     assert found.remedies[0].startswith("max_pages of [hosts] for a.example in --config")
     repeating = asked(store, f"{SEED}x/x/x/x/x/x/x/x").remedies
     assert repeating == ["it as a seed of the crawl: seeds are always fetched"]
+    job["settings"]["learn"] = {"enabled": "a value that was allowed"}
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database, database:
+        database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
+    assert [one.reason for one in asked(store, f"{SEED}old").budgets] == ["pattern-budget"]
 
 
 SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))
