@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from canonry.canon.syntax import Parts
 from canonry.crawler.admission.url_filter import budget_key, patterns_of, shape
+from canonry.crawler.settings import SettingsError
 from canonry.storage.rows.budgets import EXCLUDING, INCLUDING
 from canonry.storage.steering import steered_patterns
 from canonry.storage.steering.steered_patterns import URLPattern
@@ -19,16 +20,16 @@ def named(text: str) -> URLPattern:
             ``a.example/find?`` for any query; or the URL of one of their pages.
 
     Raises:
-        ValueError: if it has no host, or any.
+        SettingsError: if it has no host, or any.
     """
     url = text if "://" in text else f"http://{text}"
     host = Parts.of(url).host
     if not host:
-        raise ValueError(
+        raise SettingsError(
             f"{text!r} has no host; give a pattern or a URL, as 'canonry patterns list'"
         )
     if "*" in host:
-        raise ValueError(
+        raise SettingsError(
             f"{text!r} is for any host, and a pattern is for one, as 'canonry patterns list' has "
             "it; globs are for 'canonry crawl --exclude'"
         )

@@ -14,6 +14,7 @@ from canonry.crawler.admission.url_filter import URLFilter
 from canonry.crawler.opening import policy_of_label
 from canonry.crawler.run.job import lease_owners, preparation
 from canonry.crawler.settings import Settings, SettingsError, load
+from canonry.crawler.settings.declared import HOSTS, SECTIONS
 from canonry.crawler.settings.sections import HostSettings
 from canonry.storage import StoreError
 from canonry.storage.facts import read_facts
@@ -48,14 +49,12 @@ def last_crawl(connection: Connection) -> LastCrawl | None:
         return None
     job = lease_owners.corrected(row)
     stored = stored_json(job["settings"], "jobs", job["id"])
-    settings, seeds = stored.get("settings", {}), stored.get("seeds", ())
-    ended_at = job["ended_at"]
     return LastCrawl(
         state=job["state"],
         started_at=job["started_at"],
-        ended_at=ended_at,
-        settings=_settings(settings),
-        seeds=tuple(map(str, seeds)),
+        ended_at=job["ended_at"],
+        settings=_settings(stored.get("settings", {})),
+        seeds=tuple(map(str, stored.get("seeds", ()))),
         listed=stored.get("listed", {}).get("count", 0),
     )
 
@@ -66,38 +65,24 @@ def settings_of(crawl: LastCrawl | None) -> Settings:
 
 
 def _settings(stored: Mapping[str, Mapping[str, Any]]) -> Settings:
-    """Return the settings of a job, which an earlier version may have written.
+    """Return the settings of a job, which another version may have written.
 
     Keys that are unknown today, and those of which a job has only "***", are left out. Newer keys
-    have their defaults.
+    have their defaults, as all have if a value is not allowed any more.
     """
-    sections = {
-        field.name: _usable(stored.get(field.name, {}), field.type)
-        for field in msgspec.structs.fields(Settings)
-    }
+    usable = {section: _usable(stored.get(section, {}), kind) for section, kind in SECTIONS.items()}
+    tables = stored.get(HOSTS, {}).items()
+    usable[HOSTS] = {name: _usable(table, HostSettings) for name, table in tables}
     try:
-        return load(None, sections)
-    except SettingsError:  # a value that is not allowed any more
-        return load(
-            None, {name: keys for name, keys in sections.items() if _is_allowed(name, keys)}
-        )
-
-
-def _usable(stored: Mapping[str, Any], kind: object) -> dict[str, Any]:
-    """Return the keys of a section that are known today; of ``hosts``, those of each table."""
-    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return {name: _usable(table, HostSettings) for name, table in stored.items()}
-    names = {field.name for field in msgspec.structs.fields(kind)} - _SECRET
-    return {key: value for key, value in stored.items() if key in names}
-
-
-def _is_allowed(section: str, keys: Mapping[str, Any]) -> bool:
-    """Return True if the settings of a section are allowed today."""
-    try:
-        load(None, {section: keys})
+        return load(None, usable)
     except SettingsError:
-        return False
-    return True
+        return load(None, {})
+
+
+def _usable(stored: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the keys of a section or a table that are known today."""
+    names = set(kind.__struct_fields__) - _SECRET
+    return {key: value for key, value in stored.items() if key in names}
 
 
 def policy_of(connection: Connection, crawl: LastCrawl | None, name: str | None = None) -> Policy:

@@ -1,22 +1,23 @@
 """Patterns of URLs for people: how many were queued, and how many may be."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from canonry.crawler.admission import exclusions
 from canonry.crawler.admission.url_filter import pattern
 from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.plurals import counted
-from canonry.crawler.settings import Settings, SettingsError
+from canonry.crawler.settings import Settings
 from canonry.crawler.settings.host_tables import HostTables
+from canonry.storage.reading.row_structs import StoredAs, struct_of
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDING, INCLUDING
 from canonry.storage.shown import Shown
 from canonry.storage.steering import steered_patterns
-from canonry.storage.steering.steered_patterns import PatternRow, URLPattern
 
 _MOST = 1_000  # excluded patterns
+_LIMIT = Shown("limit", lambda row: "none" if row.limit is None else f"{row.limit:,}")
 _STATES = {
     0: "counted",
     EXCLUDING: "being excluded",
@@ -25,16 +26,12 @@ _STATES = {
 }
 
 
-def _limit(row: "PatternAnswer") -> str:
-    return "none" if row.limit is None else f"{row.limit:,}"
-
-
 class PatternAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A pattern, or a whole host, and its budget."""
 
     pattern: Annotated[str, Shown("pattern")]
     queued: Annotated[int, Shown("ever queued")]  # URLs that were ever queued
-    limit: Annotated[int | None, Shown("limit", _limit)]  # of these; None: there is none
+    limit: Annotated[int | None, _LIMIT]  # of these; None: there is none
     state: Annotated[str, Shown("state")]
     is_host: bool  # True: a budget of a whole host, which can be blocked instead
 
@@ -45,7 +42,6 @@ class PatternListing(msgspec.Struct, frozen=True, kw_only=True):
     patterns: Annotated[list[PatternAnswer], Shown("Patterns")]
     excluded: Annotated[list[PatternAnswer], Shown("Excluded")]
     has_more: bool
-    left_out: int  # patterns, since they have too few URLs
 
 
 class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,55 +49,38 @@ class ExclusionPreview(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: str
     host: str
-    would_hold: int  # queued URLs that were found to have the pattern
+    would_hold: Annotated[
+        int, StoredAs(name="held")
+    ]  # queued URLs that were found to have the pattern
     at_least: bool  # True: there may be more
     looked_at: int  # queued URLs of the host
-    queued_on_host: int
+    queued_on_host: Annotated[int, StoredAs(name="queued")]
     ever_queued: int  # URLs with the pattern: it cannot be more
     state: str
 
 
-def patterns_of(
-    connection: Connection, *, part: str = "", most: int = 50, least: int = 1
-) -> PatternListing:
-    """Return the first patterns, the most frequent first.
-
-    Args:
-        connection: to a store.
-        part: only patterns with this text in them.
-        most: how many.
-        least: URLs of a pattern; those with fewer are left out, and counted.
-    """
+def patterns_of(connection: Connection, *, part: str = "", most: int = 50) -> PatternListing:
+    """Return the first patterns, the most frequent first; with ``part``, those that contain it."""
     settings = settings_of(last_crawl(connection))
-    rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most, least=least)
+    rows, has_more = steered_patterns.patterns_in(connection, part=part, most=most)
     return PatternListing(
         patterns=[_answer(row, settings) for row in rows],
         excluded=[_answer(row, settings) for row in steered_patterns.excluded(connection, _MOST)],
         has_more=has_more,
-        left_out=0 if has_more else steered_patterns.number_below(connection, least),
     )
 
 
 def preview(connection: Connection, text: str) -> ExclusionPreview:
-    """Return what the exclusion of a pattern would hold.
-
-    Args:
-        connection: to a store.
-        text: a pattern, or a URL that has it.
-
-    Raises:
-        SettingsError: if it is neither.
-    """
-    pattern = pattern_named(text)
+    """Return what the exclusion of a pattern would hold; the text is as for `exclusions.named`."""
+    pattern = exclusions.named(text)
     exclusion = steered_patterns.preview(connection, pattern)
     row = steered_patterns.pattern_with(connection, pattern.key)
-    return ExclusionPreview(
+    return struct_of(
+        ExclusionPreview,
+        exclusion,
         pattern=pattern.text,
         host=pattern.host,
-        would_hold=exclusion.held,
         at_least=not exclusion.is_exact,
-        looked_at=exclusion.looked_at,
-        queued_on_host=exclusion.queued,
         ever_queued=0 if row is None else row.number,
         state=_STATES[0 if row is None else row.excluded],
     )
@@ -119,19 +98,7 @@ def said(exclusion: ExclusionPreview) -> str:
     )
 
 
-def pattern_named(text: str) -> URLPattern:
-    """Return the pattern that a text means: the text itself, or that of a URL.
-
-    Raises:
-        SettingsError: if it is neither.
-    """
-    try:
-        return exclusions.named(text)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-
-
-def _answer(row: PatternRow, settings: Settings) -> PatternAnswer:
+def _answer(row: Row[Any], settings: Settings) -> PatternAnswer:
     """Return a pattern with its limit."""
     is_host = "/" not in row.pattern and "?" not in row.pattern
     if is_host:

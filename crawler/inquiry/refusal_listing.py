@@ -1,6 +1,6 @@
 """Held and failed URLs for people: how many for each reason, and what would release them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -8,20 +8,18 @@ from sqlalchemy import Connection
 
 from canonry.canon import redact
 from canonry.crawler.inquiry import remedies
-from canonry.crawler.inquiry.last_crawl import LastCrawl, last_crawl, settings_of
+from canonry.crawler.inquiry.last_crawl import last_crawl, settings_of
 from canonry.crawler.inquiry.remedies import Case
 from canonry.crawler.settings import SettingsError
+from canonry.storage.reading.row_structs import URLText, struct_of
 from canonry.storage.shown import Shown
 from canonry.storage.steering import releases, steered_patterns
-from canonry.storage.steering.releases import Refusal, RefusedURL
-from canonry.storage.timestamps import Moment, iso, moment
+from canonry.storage.steering.releases import Refusal
+from canonry.storage.timestamps import Moment, moment
 
 _EXAMPLES = 3
 _WITH_EXAMPLES = 30  # reasons; for rarer ones the number is enough
-
-
-def _example(row: "RefusalAnswer") -> str:
-    return next(iter(row.examples), "")
+_AT = Shown("at", lambda row: moment(row.at))
 
 
 class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +31,7 @@ class RefusalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     urls: Annotated[int, Shown("URLs")]
     remedy: Annotated[str | None, Shown("what releases them")]  # for the first example
     can_be_released: bool
-    examples: Annotated[list[str], Shown("example", _example)]
+    examples: Annotated[list[str], Shown("example", lambda row: next(iter(row.examples), ""))]
 
 
 class RefusalListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,18 +40,14 @@ class RefusalListing(msgspec.Struct, frozen=True, kw_only=True):
     reasons: Annotated[list[RefusalAnswer], Shown("Refused URLs")]
 
 
-def _at(row: "RefusedURLAnswer") -> str:
-    return moment(row.at)
-
-
 class RefusedURLAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A refused URL."""
 
-    url: Annotated[str, Shown("URL")]
+    url: Annotated[URLText, Shown("URL")]
     host: str
     depth: Annotated[int, Shown("depth")]
     attempts: Annotated[int, Shown("tries")]
-    at: Annotated[Moment | None, Shown("at", _at)]  # when it failed, or was found
+    at: Annotated[Moment | None, _AT]  # when it failed, or was found
 
 
 class RefusalPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,52 +70,40 @@ def refusals_of(connection: Connection) -> list[RefusalAnswer]:
 
 
 def answers(connection: Connection, found: Iterable[tuple[Refusal, int]]) -> list[RefusalAnswer]:
-    """Return reasons in words.
-
-    Args:
-        connection: to a store.
-        found: reasons, each with the number of its URLs.
-    """
+    """Return reasons in words, each given with the number of its URLs."""
     crawl = last_crawl(connection)
+    settings, seeds = settings_of(crawl), () if crawl is None else crawl.seeds
     excluded = steered_patterns.holding(connection)
     told = []
     for place, (refusal, number) in enumerate(found):
-        rows: Sequence[RefusedURL] = ()
-        if place < _WITH_EXAMPLES:
-            rows, _more = releases.urls_of(connection, refusal, most=_EXAMPLES)
-        told.append(_answer(refusal, number, rows, crawl, excluded))
+        most = _EXAMPLES if place < _WITH_EXAMPLES else 0
+        rows, _more = releases.urls_of(connection, refusal, most) if most else ([], False)
+        remedy = None
+        for one in rows[:1]:
+            url = redact(one.url)
+            case = Case(url, one.depth, one.hops, settings, seeds, (), excluded)
+            remedy = remedies.remedy(refusal.reason, case)
+        told.append(
+            RefusalAnswer(
+                state=refusal.state,
+                reason=refusal.reason,
+                sentence=remedies.sentence(refusal.reason),
+                urls=number,
+                remedy=remedy,
+                can_be_released=_can_be_released(refusal),
+                examples=[redact(row.url) for row in rows],
+            )
+        )
     return told
 
 
 def urls_of(connection: Connection, refusal: Refusal) -> RefusalPage:
-    """Return the newest URLs of a reason.
-
-    Args:
-        connection: to a store.
-        refusal: state and reason.
-    """
+    """Return the newest URLs of a state and reason."""
     number = dict(releases.refusals(connection)).get(refusal, 0)
+    [about] = answers(connection, [(refusal, number)])
     rows, has_more = releases.urls_of(connection, refusal)
-    return RefusalPage(
-        about=_answer(
-            refusal,
-            number,
-            rows[:_EXAMPLES],
-            last_crawl(connection),
-            steered_patterns.holding(connection),
-        ),
-        urls=[
-            RefusedURLAnswer(
-                url=redact(row.url),
-                host=row.host,
-                depth=row.depth,
-                attempts=row.attempts,
-                at=iso(row.at) if row.at else None,
-            )
-            for row in rows
-        ],
-        has_more=has_more,
-    )
+    urls = [struct_of(RefusedURLAnswer, row) for row in rows]
+    return RefusalPage(about=about, urls=urls, has_more=has_more)
 
 
 def to_release(state: str, reason: str) -> Refusal:
@@ -142,30 +124,3 @@ def to_release(state: str, reason: str) -> Refusal:
 def _can_be_released(refusal: Refusal) -> bool:
     row = remedies.row_of(refusal.reason)
     return refusal.state == "failed" or row is None or row.is_released
-
-
-def _answer(
-    refusal: Refusal,
-    number: int,
-    rows: Sequence[RefusedURL],
-    crawl: LastCrawl | None,
-    excluded: Collection[str],
-) -> RefusalAnswer:
-    """Return a reason in words."""
-    remedy = None
-    if rows:
-        first = rows[0]
-        seeds = crawl.seeds if crawl is not None else ()
-        case = Case(
-            redact(first.url), first.depth, first.hops, settings_of(crawl), seeds, (), excluded
-        )
-        remedy = remedies.remedy(refusal.reason, case)
-    return RefusalAnswer(
-        state=refusal.state,
-        reason=refusal.reason,
-        sentence=remedies.sentence(refusal.reason),
-        urls=number,
-        remedy=remedy,
-        can_be_released=_can_be_released(refusal),
-        examples=[redact(row.url) for row in rows],
-    )

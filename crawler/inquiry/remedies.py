@@ -1,7 +1,6 @@
 """Remedies: for each reason to hold or to fail, the setting or command that lifts it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from shlex import quote
 from types import MappingProxyType
 from typing import NamedTuple
@@ -31,7 +30,7 @@ class Case(NamedTuple):
 class ReasonRow(NamedTuple):
     """What is said of a reason, beside its name and its sentence."""
 
-    helps: str | Callable[[Case], str]  # a text may have the names that `_filled` replaces
+    helps: str | Callable[[Case], str]  # a text may have the names that the function replaces
     more: str = ""  # for the page of reasons
     is_released: bool = True  # False: another command lifts it, or no crawl can fetch the URLs
     is_looked_at: bool = False  # a person should look: else the crawl does as it was told
@@ -73,11 +72,6 @@ def setting_of(reason: str, url: str, settings: Settings) -> str:
     return "max_per_host of [traps]"
 
 
-def _budget(case: Case, reason: HoldReason) -> str:
-    setting = setting_of(reason.label, case.url, case.settings)
-    return f"{setting} in --config: a larger number, or 0 for no limit"
-
-
 def _rules(case: Case) -> str:
     if not case.rules:
         return "canonry rules list shows the rules; canonry rules revoke ID puts its URLs back"
@@ -90,34 +84,8 @@ def _include(case: Case) -> str:
     return f"canonry patterns include {quote(excluded)}"
 
 
-def _address(case: Case) -> str:
-    if refused_port(case.url) is not None:
-        return _PORTS
-    return _filled(
-        "--allow-private, if the address is your own network's; {then}", Fault.ADDRESS, case
-    )
-
-
-def _filled(text: str, reason: Fault | HoldReason, case: Case) -> str:
-    """Return a text with what its names stand for."""
-    release = f"canonry refused release {reason.label}, and the same crawl command again"
-    crawl, fetch, traps = case.settings.crawl, case.settings.fetch, case.settings.traps
-    return text.format(
-        case=case,
-        crawl=crawl,
-        fetch=fetch,
-        traps=traps,
-        host=host_of(case.url),
-        length=len(case.url),
-        types=", ".join(fetch.only_types),
-        purpose=", ".join(crawl.purpose),
-        again=_AGAIN,
-        release=release,
-        then=f"then {release}",
-    )
-
-
 _AGAIN = "the same crawl command again: it tries what it could not reach before"
+_BUDGET = "{setting} in --config: a larger number, or 0 for no limit"
 _SEED = ReasonRow("it as a seed of the crawl: seeds are always fetched")
 _PORTS = "nothing: such ports are never asked"
 _ENGINE = "Only with another engine that fetches."
@@ -142,14 +110,10 @@ REASONS: Mapping[HoldReason | Fault, ReasonRow] = MappingProxyType(
         HoldReason.TOO_MANY_SEGMENTS: _SEED,
         HoldReason.REPEATING_PATH: _SEED,
         HoldReason.OTHER_TYPE: ReasonRow("--only-types with its type (it was {types})"),
-        HoldReason.PATTERN_BUDGET: ReasonRow(
-            partial(_budget, reason=HoldReason.PATTERN_BUDGET), is_looked_at=True
-        ),
-        HoldReason.HOST_BUDGET: ReasonRow(
-            partial(_budget, reason=HoldReason.HOST_BUDGET), is_looked_at=True
-        ),
+        HoldReason.PATTERN_BUDGET: ReasonRow(_BUDGET, is_looked_at=True),
+        HoldReason.HOST_BUDGET: ReasonRow(_BUDGET, is_looked_at=True),
         HoldReason.DOMAIN_BUDGET: ReasonRow(
-            partial(_budget, reason=HoldReason.DOMAIN_BUDGET),
+            _BUDGET,
             "From 100,000 such URLs on, links to further hosts are only counted.",
             is_looked_at=True,
         ),
@@ -181,7 +145,7 @@ REASONS: Mapping[HoldReason | Fault, ReasonRow] = MappingProxyType(
             "the next crawl asks it again", "After ten in a row, the run ends.", is_looked_at=True
         ),
         Fault.DNS: ReasonRow("a name that this machine can resolve; then {again}"),
-        Fault.ADDRESS: ReasonRow(_address),
+        Fault.ADDRESS: ReasonRow("--allow-private, if the address is your own network's; {then}"),
         Fault.CONNECT: ReasonRow("{again}"),
         Fault.PROXY: ReasonRow("--proxy URL, or none; then the same crawl command again"),
         Fault.TLS: ReasonRow("--ca-file, if the authority is your own; {then}"),
@@ -237,8 +201,26 @@ def remedy(reason: str, case: Case) -> str | None:
 
 def helps(reason: HoldReason | Fault, case: Case) -> str:
     """Return what lifts a reason for a URL."""
-    how = REASONS[reason].helps
-    return _filled(how, reason, case) if isinstance(how, str) else how(case)
+    how, settings = REASONS[reason].helps, case.settings
+    if not isinstance(how, str):
+        return how(case)
+    if reason is Fault.ADDRESS and refused_port(case.url) is not None:
+        return _PORTS
+    release = f"canonry refused release {reason.label}, and the same crawl command again"
+    return how.format(
+        case=case,
+        crawl=settings.crawl,
+        fetch=settings.fetch,
+        traps=settings.traps,
+        setting=setting_of(reason.label, case.url, settings),
+        host=host_of(case.url),
+        length=len(case.url),
+        types=", ".join(settings.fetch.only_types),
+        purpose=", ".join(settings.crawl.purpose),
+        again=_AGAIN,
+        release=release,
+        then=f"then {release}",
+    )
 
 
 def sentence_about(url: str, reason: str) -> str | None:

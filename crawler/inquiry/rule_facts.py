@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from itertools import islice
 from typing import Annotated
 
@@ -12,16 +13,18 @@ from sqlalchemy import Connection
 from canonry.canon import Canonicalizer, InvalidURL, redact
 from canonry.canon.learned import FAMILIES, RULE_STATES, RuleState, describe, without_port
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
-from canonry.crawler.inquiry.rule_names import STATE_ORDER, held_by
+from canonry.crawler.inquiry.rule_names import STATE_ORDER, by_state, held_by
 from canonry.crawler.learn.rules.in_force import RulesInForce
 from canonry.crawler.learn.rules.infer import opposite
 from canonry.crawler.learn.site_records import VERDICTS, evidence_of
 from canonry.crawler.learn.standing import Standing, oriented, standing_of
+from canonry.storage import State
 from canonry.storage.http_status import GONE
 from canonry.storage.learned import host_urls, ledger, rule_rows
 from canonry.storage.learned.host_urls import held_first, held_near
 from canonry.storage.learned.rule_rows import IN_FORCE, SAMPLES, TrackedRule
 from canonry.storage.reading import known_url
+from canonry.storage.reading.row_structs import StoredAs, URLText, struct_of
 from canonry.storage.rows.redirect_chains import chains
 from canonry.storage.shown import Shown
 from canonry.storage.steering import host_list
@@ -34,7 +37,6 @@ ALL = 1 << 60
 _AT_ONCE = 5_000  # held URLs that rules are applied to in one call
 _PLACES = (0.0, 0.5, 0.95)  # among the URLs of a host, where held ones are looked for
 _HELD = 5  # held URLs that are shown
-_COUNTS = ("same", "own_word", "names", "mined", "different", "refuted", "unknown")
 _SOURCES = ("content", "own-word", "mined")  # as the ledger numbers them
 
 
@@ -57,14 +59,6 @@ class RuleCounts(msgspec.Struct, frozen=True, kw_only=True):
     against: list[tuple[str, str]]  # a URL, and one that is another page
 
 
-def _agree(rule: "RuleAnswer") -> str:
-    return f"{rule.evidence.agree:,}"
-
-
-def _disagree(rule: "RuleAnswer") -> str:
-    return f"{rule.evidence.disagree:,}"
-
-
 def _suppressed(rule: "RuleAnswer") -> str:
     return f"{'about ' * rule.or_more}{rule.suppressed:,}"
 
@@ -83,7 +77,11 @@ class RuleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     subdomains: bool
     but: tuple[str, ...]  # hosts below the host that it does not cover
     state: Annotated[RuleState, Shown("state")]
-    evidence: Annotated[RuleCounts, Shown("for", _agree), Shown("against", _disagree)]
+    evidence: Annotated[
+        RuleCounts,
+        Shown("for", lambda rule: f"{rule.evidence.agree:,}"),
+        Shown("against", lambda rule: f"{rule.evidence.disagree:,}"),
+    ]
     tests: Annotated[int, Shown("tests")]  # URLs that were fetched although it could hold them
     suppressed: Annotated[int, Shown("held", _suppressed)]  # URLs that it holds now: not fetched
     or_more: bool  # its hosts have more URLs than are looked at: `suppressed` is about right
@@ -144,9 +142,9 @@ class EvidencePair(msgspec.Struct, frozen=True, kw_only=True):
 class HeldFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A URL that the rule holds, and the one that is fetched instead."""
 
-    url: str
-    row: int
-    same_as: str
+    url: URLText
+    row: Annotated[int, StoredAs(name="url_id")]
+    same_as: Annotated[str, StoredAs(redact, "represented_by")]
 
 
 class RuleReport(RuleAnswer, frozen=True, kw_only=True):
@@ -181,7 +179,7 @@ def in_state(connection: Connection, state: str, most: int) -> RuleListing:
 def of_host(connection: Connection, host: str, most: int) -> RuleListing:
     """Return the rules of a host by state; in each, those that suppress the most come first."""
     rules = rule_rows.of_hosts(connection, [host], RULE_STATES)
-    rules.sort(key=lambda rule: (STATE_ORDER.index(rule.state), -rule.suppressed, rule.id))
+    rules.sort(key=lambda rule: (by_state(rule), -rule.suppressed, rule.id))
     return _listing(connection, rules, most, host=host)
 
 
@@ -248,7 +246,7 @@ def count_suppressed(
                 has_rules = rewritten and rewritten.rules
                 change = rewritten if has_rules else in_force.rewrite_held(held_url.represented_by)
                 suppressed.update(change.rules if change else ())
-    unknown = wide | {rule_id for rule_id, its_hosts in covered.items() if its_hosts & cut}
+    unknown = wide | {name for name, its_hosts in covered.items() if its_hosts & cut}
     for rule_id in acting.keys() - unknown:
         acting[rule_id].suppressed = suppressed[rule_id]
     return unknown
@@ -289,12 +287,7 @@ def report_on(
         why=FAMILIES[rule.rewrite.family].why,
         standing=standing.sentence,
         held_back=standing.sentence if is_waiting else None,
-        pages=RulePages(
-            **{name: getattr(standing.found, name) for name in _COUNTS},
-            needed=standing.needed,
-            needed_by_own_word=standing.needed_by_own_word,
-            may_be_unknown=standing.may_be_unknown,
-        ),
+        pages=struct_of(RulePages, standing.found, standing),
         pairs=pairs if most == ALL else first,
         side_by_side=[_side_by_side(connection, canonicalizer, pair) for pair in first],
         holds=_held_by(connection, canonicalizer, rule),
@@ -313,17 +306,10 @@ def pairs_of(connection: Connection, rule: TrackedRule) -> list[PairFacts]:
     """Return the evidence of a rule, in the order in which it came."""
     pairs = []
     for pair in ledger.pairs_of(connection, [rule.id]):
-        url, other = oriented(rule.rewrite, (pair.first, pair.second))
-        pairs.append(
-            PairFacts(
-                url=url,
-                found=other,
-                verdict=VERDICTS[pair.verdict].value,
-                source=_SOURCES[pair.source],
-                answers=pair.answers,
-                at=iso(pair.at),
-            )
-        )
+        url, found = oriented(rule.rewrite, (pair.first, pair.second))
+        verdict, source = VERDICTS[pair.verdict].value, _SOURCES[pair.source]
+        about = {"url": url, "found": found, "verdict": verdict, "source": source}
+        pairs.append(struct_of(PairFacts, pair, **about))
     return pairs
 
 
@@ -343,31 +329,17 @@ def _instead(side: PageSide, other: PageSide) -> str:
 
 
 def answer_of(rule: TrackedRule, *, or_more: bool = False, folded: int = 0) -> RuleAnswer:
-    """Return a rule as people and programs are told of it.
-
-    Args:
-        rule: of a store.
-        or_more: as `RuleAnswer` has it.
-        folded: how many rules for folders of its host say the same, and are not listed.
-    """
-    says = rule.rewrite
-    return RuleAnswer(
-        **structs.asdict(says),
-        id=rule.id,
-        says=describe(says) + f", and {folded:,} more for its folders" * bool(folded),
-        state=rule.state,
-        evidence=RuleCounts(
-            agree=rule.agree,
-            disagree=rule.disagree,
-            first_seen=iso(rule.first_seen),
-            last_seen=iso(rule.last_seen),
-            samples=[oriented(says, pair) for pair in rule.samples],
-            against=[oriented(says, pair) for pair in rule.against],
-        ),
-        tests=rule.tests,
-        suppressed=rule.suppressed,
+    """Return a rule as people are told of it, and how many rules for folders say the same."""
+    rewrite = rule.rewrite
+    samples, against = (
+        [oriented(rewrite, pair) for pair in pairs] for pairs in (rule.samples, rule.against)
+    )
+    return struct_of(
+        RuleAnswer,
+        *(rule, rewrite),
+        says=describe(rewrite) + f", and {folded:,} more for its folders" * bool(folded),
+        evidence=struct_of(RuleCounts, rule, samples=samples, against=against),
         or_more=or_more,
-        entered_at=iso(rule.entered_at),
     )
 
 
@@ -375,43 +347,40 @@ def _side_by_side(
     connection: Connection, canonicalizer: Canonicalizer, pair: PairFacts
 ) -> EvidencePair:
     """Return a piece of evidence, with what the store has of both URLs now."""
-    first, second = (_side(connection, canonicalizer, url) for url in (pair.url, pair.found))
-    digests = [
-        None if side.row is None else known_url.digest_of(connection, side.row)
-        for side in (first, second)
-    ]
+    (first, body), (second, other_body) = (
+        _side(connection, canonicalizer, url) for url in (pair.url, pair.found)
+    )
     return EvidencePair(
         agrees=pair.verdict == "same",
         pair=pair,
         url=first,
         found=second,
-        same_body=None if None in digests else digests[0] == digests[1],
+        same_body=None if body is None or other_body is None else body == other_body,
         instead=_instead(first, second) if pair.verdict == "different" else None,
     )
 
 
-def _side(connection: Connection, canonicalizer: Canonicalizer, identity: str) -> PageSide:
-    """Return what a store has of an identity now."""
-    try:
-        stored_url = known_url.find(
-            connection, canonicalizer.key_of(canonicalizer.identity(identity))
-        )
-    except InvalidURL:
-        stored_url = None
-    page = None if stored_url is None else known_url.page_of(connection, stored_url.url_id)
-    chain = [] if stored_url is None else chains(connection, [stored_url.url_id])[0]
-    target = chain[1] if len(chain) > 1 else None
-    return PageSide(
+def _side(
+    connection: Connection, canonicalizer: Canonicalizer, identity: str
+) -> tuple[PageSide, bytes | None]:
+    """Return what a store has of an identity now, and the digest of its page's body."""
+    known = None
+    with suppress(InvalidURL):
+        known = known_url.find(connection, canonicalizer.key_of(canonicalizer.identity(identity)))
+    page = known and known_url.page_of(connection, known.id)
+    target = next(iter(chains(connection, [known.id])[0][1:]), None) if known else None
+    side = PageSide(
         url=redact(identity),
-        row=None if stored_url is None else stored_url.url_id,
-        state="never-seen" if stored_url is None else stored_url.state.name.lower(),
-        status=None if page is None else page.status,
-        title=None if page is None else page.title,
-        canonical=None if page is None else page.canonical,
-        redirects_to=None if target is None else redact(target.url),
-        redirect_status=None if target is None else target.status,
-        at=None if stored_url is None or stored_url.state.name == "QUEUED" else iso(stored_url.due),
+        row=known and known.id,
+        state=known.state.name.lower() if known else "never-seen",
+        status=page and page.status,
+        title=page and page.title,
+        canonical=page and page.canonical and redact(page.canonical),
+        redirects_to=target and redact(target.url),
+        redirect_status=target and target.status,
+        at=iso(known.due) if known and known.state is not State.QUEUED else None,
     )
+    return side, page.digest if page and page.size else None
 
 
 def _held_by(
@@ -425,7 +394,5 @@ def _held_by(
     for place in _PLACES:
         names = held_near(connection, without_port(rule.rewrite.host), place)
         for one in islice(held_by(rule, names, in_force), _HELD - len(facts_by_id)):
-            facts_by_id[one.url_id] = HeldFacts(
-                url=redact(one.url), row=one.url_id, same_as=redact(one.represented_by)
-            )
+            facts_by_id[one.url_id] = struct_of(HeldFacts, one)
     return list(facts_by_id.values())

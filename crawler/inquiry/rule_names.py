@@ -2,15 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import NamedTuple
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from canonry.canon import Canonicalizer
 from canonry.canon.learned import FAMILIES, Rewrite, RuleState, describe
-from canonry.canon.pipeline import Rewritten
 from canonry.canon.syntax import Parts
 from canonry.crawler.inquiry.last_crawl import last_crawl, policy_of
 from canonry.crawler.learn.rules.in_force import RulesInForce
@@ -19,15 +16,8 @@ from canonry.storage.learned import rule_rows
 from canonry.storage.learned.host_urls import HeldName
 from canonry.storage.learned.rule_rows import IN_FORCE, TrackedRule
 
-_SOME = 32  # held URLs that rules are applied to in one call, at most
 # The order of lists: rules that act first, candidates last.
-STATE_ORDER: tuple[RuleState, ...] = (
-    "active",
-    "suspended",
-    "revoked",
-    "candidate",
-)
-_HARMLESS = frozenset({"candidate"})  # suppress nothing, and nothing went wrong
+STATE_ORDER: tuple[RuleState, ...] = ("active", "suspended", "revoked", "candidate")
 
 
 class RuleNames:
@@ -72,47 +62,29 @@ class RuleNames:
 def held_by(
     rule: TrackedRule, names: Iterable[HeldName], in_force: RulesInForce
 ) -> Iterator[HeldName]:
-    """Yield the held URLs that a rule makes equal to others: these can test it.
+    """Yield the held URLs that a rule makes equal to what represents them, itself or with others.
 
-    Callers mostly need one of the first, so the first group is one URL, and later ones grow.
+    It changes the URL; or it changes its representative, and makes the two one.
     """
-    left, size = iter(names), 1
-    while some := list(islice(left, size)):
-        found = in_force.change_all_held([one.url for one in some])
-        for one, made in zip(some, found, strict=True):
-            if _uses(rule, made) or _changes_the_other(rule, one, in_force):
-                yield one
-        size = min(2 * size, _SOME)
+
+    def uses_it(url: str) -> bool:
+        made = in_force.rewrite_held(url)
+        return made is not None and rule.id in made.rules
+
+    def made_of(url: str) -> str:
+        parts = Parts.of(in_force.identity(url))
+        return str(FAMILIES[rule.rewrite.family].apply(parts, rule.rewrite))
+
+    for one in names:
+        other = one.represented_by
+        if uses_it(one.url) or (uses_it(other) and made_of(other) == made_of(one.url)):
+            yield one
 
 
-def _changes_the_other(rule: TrackedRule, one: HeldName, in_force: RulesInForce) -> bool:
-    """Return True if a rule changes what represents a held URL, and makes the two equal."""
-    other = one.represented_by
-    return _uses(rule, in_force.rewrite_held(other)) and (
-        _made(rule, other, in_force) == _made(rule, one.url, in_force)
-    )
-
-
-def _made(rule: TrackedRule, url: str, in_force: RulesInForce) -> str:
-    """Return what a rule alone makes of a URL."""
-    parts = Parts.of(in_force.identity(url))
-    return str(FAMILIES[rule.rewrite.family].apply(parts, rule.rewrite))
-
-
-def _uses(rule: TrackedRule, made: Rewritten | None) -> bool:
-    """Return True if a rule is one of those that changed a URL."""
-    return made is not None and rule.id in made.rules
-
-
-class ListedRule(NamedTuple):
-    """A rule in a list, and how many rules for parts of its site were folded into it."""
-
-    rule: TrackedRule
-    folded: int
-
-
-def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[ListedRule]:
-    """Return rules in the order in which people read them.
+def listing(
+    rules: Iterable[TrackedRule], *, everything: bool = False
+) -> list[tuple[TrackedRule, int]]:
+    """Return rules in the order in which people read them, each with how many are folded into it.
 
     A rule for a part of a site is folded into the rule that says the same for the whole site, if it
     has the same state or is a candidate.
@@ -125,18 +97,15 @@ def listing(rules: Iterable[TrackedRule], *, everything: bool = False) -> list[L
     folded: Counter[Rewrite] = Counter()
     listed: list[TrackedRule] = []
     for rewrite, rule in by_rewrite.items():
-        whole = by_rewrite.get(replace(rewrite, below="/"))
-        same = whole is not None and rule.state in {whole.state, *_HARMLESS}
-        if whole is None or whole is rule or everything or not same:
+        whole = by_rewrite.get(replace(rewrite, below="/"), rule)
+        if whole is rule or everything or rule.state not in {whole.state, "candidate"}:
             listed.append(rule)
         else:
             folded[whole.rewrite] += 1
-    listed.sort(
-        key=lambda rule: (
-            STATE_ORDER.index(rule.state),
-            -rule.suppressed,
-            -rule.agree,
-            rule.rewrite,
-        )
-    )
-    return [ListedRule(rule, folded[rule.rewrite]) for rule in listed]
+    listed.sort(key=lambda one: (by_state(one), -one.suppressed, -one.agree, one.rewrite))
+    return [(rule, folded[rule.rewrite]) for rule in listed]
+
+
+def by_state(rule: TrackedRule) -> int:
+    """Return the place of a rule's state in lists."""
+    return STATE_ORDER.index(rule.state)

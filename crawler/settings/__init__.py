@@ -9,7 +9,7 @@ from canonry.crawler.settings.sections import (
     SettingsError,
     TrapSettings,
 )
-from canonry.crawler.settings.sources import is_given, load
+from canonry.crawler.settings.sources import load
 
 __all__ = [
     "CrawlSettings",
@@ -19,6 +19,5 @@ __all__ = [
     "Settings",
     "SettingsError",
     "TrapSettings",
-    "is_given",
     "load",
 ]

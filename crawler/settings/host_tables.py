@@ -1,6 +1,6 @@
 """Settings for single hosts, or for all hosts below a domain."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ from canonry.crawler.settings.sections import HostSettings
 
 _BELOW = "*."
 _REMEMBERED = 65_536  # hosts
+_NOTHING = HostSettings()
 
 
 class HostTables:
@@ -21,7 +22,9 @@ class HostTables:
     def __init__(self, tables: Mapping[str, HostSettings]) -> None:
         """Bind the tables; their names are as `host_name` returns them."""
         self._tables = tables
-        self.of = lru_cache(_REMEMBERED)(self._of) if tables else _of_none
+        self.of: Callable[[str], HostSettings] = lambda _host: _NOTHING
+        if tables:
+            self.of = lru_cache(_REMEMBERED)(self._of)
 
     def __bool__(self) -> bool:
         """Return True if there is any table."""
@@ -35,14 +38,6 @@ class HostTables:
                 keys = structs.asdict(self._tables[name]).items()
                 found |= {key: value for key, value in keys if value not in (None, ())}
         return HostSettings(**found)
-
-
-_NOTHING = HostSettings()
-
-
-def _of_none(_host: str) -> HostSettings:
-    """Return the settings of any host if there are no tables."""
-    return _NOTHING
 
 
 def _names(host: str) -> list[str]:

@@ -1,10 +1,15 @@
 """Choose the proxy of a request, by the settings and the environment."""
 
-import ipaddress
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
+from urllib.request import (  # type: ignore[attr-defined]  # typeshed lacks the second
+    getproxies_environment,
+    proxy_bypass_environment,
+)
 
 from canonry.canon import InvalidURL, parse, redact
 from canonry.canon.syntax import Parts
@@ -16,41 +21,42 @@ _LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
 class Proxies:
     """Chooses the proxy for a request."""
 
-    def __init__(self, setting: str, environment: Mapping[str, str] = os.environ) -> None:
-        """Read the setting and the variables.
+    def __init__(self, setting: str) -> None:
+        """Read the setting and the environment, with `urllib.request`.
 
         Args:
-            setting: the URL of a proxy; `NO_PROXY` for none; "" to use the environment.
-            environment: may have ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``,
-                or the same names in lower case, which win.
+            setting: the URL of a proxy; `NO_PROXY` for none; "" to use the environment:
+                ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``, or the same names
+                in lower case, which win. Under CGI, ``HTTP_PROXY`` is ignored: a client sent it.
 
         Raises:
             ValueError: a proxy cannot be used. The message names the variable, and no password.
         """
-        variables = _variables(environment)
-        self._given = setting not in {"", NO_PROXY}
+        variables = getproxies_environment()
+        own = _Chosen(proxy_url(setting), "--proxy") if setting not in {"", NO_PROXY} else None
         self._ignored: list[str] = []
-        self._by_scheme: dict[str, _Chosen] = {}
-        if self._given:
-            chosen = _Chosen(proxy_url(setting), "--proxy")
-            self._by_scheme = {"http": chosen, "https": chosen}
+        self._by_scheme = {} if own is None else {"http": own, "https": own}
         for scheme in ("http", "https"):
-            name, url = variables.get(f"{scheme}_proxy") or variables.get("all_proxy", ("", ""))
-            if not url:
-                continue
-            if setting:
+            kind = scheme if scheme in variables else "all"
+            name = f"{kind}_proxy" if f"{kind}_proxy" in os.environ else f"{kind}_proxy".upper()
+            if kind in variables and setting:
                 self._ignored.append(name)
-                continue
-            try:
-                self._by_scheme[scheme] = _Chosen(proxy_url(url), name)
-            except ValueError as error:
-                message = f"{name}: {error}; --proxy none ignores the environment"
-                raise ValueError(message) from None
-        exceptions = variables.get("no_proxy", ("", ""))[1]
-        self._direct = [_Exception.read(text) for text in re.split(r"[\s,]+", exceptions) if text]
-        if not self._given:  # a proxy in the settings is for loopback, too
-            self._direct += [_Exception.read(text) for text in _LOOPBACK]
-        self._no_proxy = exceptions if setting != NO_PROXY else ""
+            elif kind in variables:
+                try:
+                    self._by_scheme[scheme] = _Chosen(proxy_url(variables[kind]), name)
+                except ValueError as error:
+                    message = f"{name}: {error}; --proxy none ignores the environment"
+                    raise ValueError(message) from None
+        self._no_proxy = variables.get("no", "")
+        direct = re.split(r"[\s,]+", self._no_proxy)
+        if own is None:  # a proxy in the settings is for loopback, too
+            direct += _LOOPBACK
+        names = ",".join(name.removeprefix("*") for name in direct)
+        self._direct = {"no": "*" if "*" in direct else names}
+        self._networks = []
+        for name in direct:
+            with suppress(ValueError):
+                self._networks.append(ip_network(name.strip("[]"), strict=False))
 
     def of(self, url: str) -> str | None:
         """Return the proxy for a URL; None if it is requested directly."""
@@ -58,10 +64,17 @@ class Proxies:
             return None
         parts = Parts.of(url)
         chosen = self._by_scheme.get(parts.scheme or "")
-        host, port = (parts.host or "").strip("[]"), parts.port or ""
-        if chosen is None or any(one.is_for(host, port) for one in self._direct):
-            return None
-        return chosen.url
+        return None if chosen is None or self._is_direct(parts) else chosen.url
+
+    def _is_direct(self, parts: Parts) -> bool:
+        """Return True if ``NO_PROXY`` has the host, a domain above it, or its network."""
+        host = parts.host or ""
+        with suppress(ValueError):
+            address = ip_address(host.strip("[]"))
+            if any(address in network for network in self._networks):
+                return True
+        place = host if parts.port is None else f"{host}:{parts.port}"
+        return bool(proxy_bypass_environment(place, self._direct))
 
     def notices(self, *, all_mapped: bool) -> Iterator[str]:
         """Yield sentences about the proxies that are used or ignored.
@@ -89,34 +102,6 @@ class _Chosen(NamedTuple):
 
     url: str
     source: str
-
-
-class _Exception(NamedTuple):
-    """An item of ``NO_PROXY``: a domain with all below it, or a network; perhaps a port."""
-
-    domain: str
-    port: str
-    network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
-
-    @classmethod
-    def read(cls, text: str) -> "_Exception":
-        """Read an item as a network, or else as a domain."""
-        try:
-            return cls("", "", ipaddress.ip_network(text.strip("[]"), strict=False))
-        except ValueError:
-            domain, _, port = text.lower().partition(":")
-            return cls(domain.removeprefix("*").removeprefix("."), port, None)
-
-    def is_for(self, host: str, port: str) -> bool:
-        """Return True if a host is to be requested without a proxy."""
-        if self.network is not None:
-            try:
-                return ipaddress.ip_address(host) in self.network
-            except ValueError:
-                return False
-        if self.port and self.port != port:
-            return False
-        return not self.domain or host == self.domain or host.endswith(f".{self.domain}")
 
 
 def proxy_url(text: str) -> str:
@@ -151,17 +136,3 @@ def check_setting(text: str) -> None:
         except ValueError as error:
             message = f'{error}, "none", or "" for the variables of the environment'
             raise ValueError(message) from None
-
-
-def _variables(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the proxy variables: by lower-case name, the name as spelled and the value.
-
-    Under CGI, ``HTTP_PROXY`` may be a header that the client sent, so it is ignored.
-    """
-    variables: dict[str, tuple[str, str]] = {}
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        for spelled in (name.upper(), name):
-            from_client = spelled == "HTTP_PROXY" and "REQUEST_METHOD" in environment
-            if environment.get(spelled) and not from_client:
-                variables[name] = (spelled, environment[spelled])
-    return variables

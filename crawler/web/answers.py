@@ -13,7 +13,7 @@ import jinja2
 import msgspec
 
 from canonry.canon import redaction
-from canonry.crawler.inquiry.url_lines import LinkedURL, RuleId, lines
+from canonry.crawler.inquiry.url_answer import LinkedURL, RuleId, lines
 from canonry.crawler.markup import escaped
 from canonry.crawler.observe.progress import LiveCrawl, clock
 from canonry.crawler.web.charts import growth_chart

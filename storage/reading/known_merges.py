@@ -1,132 +1,64 @@
-"""What answers and learned rules merged in a store: counts by kind, and the latest of each.
+"""What merged URLs beside the rules of a policy: how much, and an example; as fast in any store."""
 
-Everything is read by keys and indexes: as fast in a store of any size.
-"""
+from sqlalchemy import Connection, select
 
-from typing import NamedTuple
-
-from sqlalchemy import Connection, bindparam, select
-
-from canonry.storage.clusters.equivalences import Equivalences
+from canonry.canon import redact
+from canonry.storage.clusters.equivalences import CONTENT, Equivalences
 from canonry.storage.http_status import OK, PERMANENT_REDIRECTS
 from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
-from canonry.storage.sql.schema import aliases, pages, urls
+from canonry.storage.sql.schema import aliases
 
-_PAGES = 400  # the latest pages, which are searched for repeated bodies
-_AT_ONCE = 20  # aliases whose classes are read at once
-LOOKED_AT = 200  # the latest aliases of a kind, which are searched for merges
-_other = pages.alias("other")
-_FIRST_OF_BODY = (
-    select(_other.c.url_id)
-    .where(_other.c.digest == pages.c.digest, _other.c.url_id < pages.c.url_id)
-    .where(_other.c.status == OK, _other.c.size > 0, _other.c.links != UNREAD)
-    .order_by(_other.c.url_id)
-    .limit(1)
-    .correlate(pages)
-    .scalar_subquery()
-)
-_RECENT = (
-    select(urls.c.id, urls.c.url, urls.c.host_id, pages.c.fetched_at, _FIRST_OF_BODY)
-    .join_from(pages, urls, pages.c.url_id == urls.c.id)
-    .where(pages.c.status == OK, pages.c.size > 0, pages.c.links != UNREAD)
-    .order_by(pages.c.url_id.desc())
-    .limit(_PAGES)
-)
-_PLACE = select(urls.c.url, urls.c.host_id).where(urls.c.id == bindparam("url_id"))
+_LATEST = 200  # aliases of a kind, or pages, among which an example is looked for
+_AT_ONCE = 20  # aliases that are read at once
+_EQUAL = f"""
+SELECT urls.url, first.url FROM (SELECT url_id, (
+SELECT url_id FROM pages AS other WHERE other.digest = pages.digest AND status = {OK}
+AND links <> {UNREAD} ORDER BY url_id LIMIT 1) AS first_id FROM pages WHERE status = {OK}
+AND size > 0 AND links <> {UNREAD} ORDER BY url_id DESC LIMIT {_LATEST}) AS newest
+JOIN urls ON urls.id = newest.url_id JOIN urls AS first ON first.id = newest.first_id
+WHERE first_id < newest.url_id AND first.host_id = urls.host_id LIMIT 1"""  # noqa: S608 - our own numbers
 
 
-class LatestMerge(NamedTuple):
-    """A URL that an answer or a learned rule merged with another."""
+def numbers(connection: Connection) -> dict[str, int]:
+    """Return how many permanent redirects, temporary ones, canonical links and so on there are.
 
-    url_id: int
-    url: str
-    same_as: str  # the URL that it leads to directly
-    represented_by: str  # the end of the chain
-    kind: str  # redirect, canonical, rule or content
-    status: int  # HTTP status of a redirect, else 0
-    times: int
-    seen_at: float  # seconds since 1970, when it was last seen
-
-
-class KindCounts(NamedTuple):
-    """How many aliases of each kind a store has, and how many pages with a repeated body.
-
-    All redirects and canonical links count, whether they merge or not; `latest` tells which do.
+    Redirects and canonical links count whether they merge or not; of pages, those with a body that
+    another has.
     """
-
-    redirect: int  # permanent; temporary ones never merge
-    temporary: int
-    canonical: int
-    rule: int
-    content: int
-
-
-def kind_counts(connection: Connection) -> KindCounts:
-    """Return the counts of all that merges URLs, without the policy's rules."""
-    found = dict.fromkeys(("redirect", "temporary", "canonical", "rule"), 0)
-    for kind, status, count in counts.alias_counts(connection):
+    found = {CONTENT: counts.total_of(connection, counts.REPEATED)}
+    for kind, status, number in counts.alias_counts(connection):
         is_temporary = kind == "redirect" and status not in PERMANENT_REDIRECTS
-        found["temporary" if is_temporary else kind] += count
-    return KindCounts(**found, content=counts.total_of(connection, counts.REPEATED))
+        name = "temporary" if is_temporary else kind
+        found[name] = found.get(name, 0) + number
+    return found
 
 
-def latest(connection: Connection, kind: str, most: int = LOOKED_AT) -> list[LatestMerge]:
-    """Return the URLs that were merged last by one kind of evidence, the latest first.
+def example(connection: Connection, kind: str) -> tuple[str, str] | None:
+    """Return one of the latest URLs that a kind of evidence merged, and what it leads to directly.
 
-    Redirects and canonical links that merge nothing are left out, such as those that lead to a
-    sink, or whose end did not answer 200.
+    None if none was: a redirect merges nothing if it leads to a sink, for one, or if its end did
+    not answer 200.
 
     Args:
         connection: to a store.
-        kind: redirect, canonical or rule.
-        most: how many, of the latest `LOOKED_AT` aliases.
+        kind: redirect, canonical, rule or content.
     """
-    edges: list[tuple[int, int, int, int, int, float]] = []
-    for status in _statuses(connection, kind):
-        query = (
-            select(*(aliases.c[n] for n in ("id", "from_id", "to_id", "status", "count")))
-            .add_columns(aliases.c.last_seen)
-            .where(aliases.c.kind == kind, aliases.c.status == status)
-            .order_by(aliases.c.id.desc())
-            .limit(LOOKED_AT)
-        )
-        edges += [tuple(row) for row in connection.execute(query)]
-    edges = sorted(edges, reverse=True)[:LOOKED_AT]
+    if kind == CONTENT:
+        equal = connection.exec_driver_sql(_EQUAL).first()
+        return equal and (redact(equal[0]), redact(equal[1]))
+    latest: list[tuple[int, int]] = []
+    for of, status, _number in counts.alias_counts(connection):
+        if of == kind and (kind != "redirect" or status in PERMANENT_REDIRECTS):
+            which = (aliases.c.kind == kind, aliases.c.status == status)  # as the index has them
+            query = select(aliases.c.id, aliases.c.from_id).where(*which).limit(_LATEST)
+            latest += map(tuple, connection.execute(query.order_by(aliases.c.id.desc())))
+    url_ids = [url_id for _id, url_id in sorted(latest, reverse=True)[:_LATEST]]
     equivalences = Equivalences(connection)
-    latest_merges: list[LatestMerge] = []
-    for start in range(0, len(edges), _AT_ONCE):
-        part = edges[start : start + _AT_ONCE]
-        equivalences.prepare({url_id for _id, url_id, *_rest in part})
-        for _id, url_id, _to, status_of, times, seen in part:
-            end = equivalences.representative(url_id, awaited=True)
-            if end.steps and end.steps[0].kind == kind:
-                step = end.steps[0]
-                latest_merges.append(
-                    LatestMerge(url_id, step.url, step.to, end.url, kind, status_of, times, seen)
-                )
-        if len(latest_merges) >= most:
-            break
-    return latest_merges[:most]
-
-
-def _statuses(connection: Connection, kind: str) -> list[int]:
-    """Return the HTTP statuses of a kind of aliases; of redirects, the permanent ones."""
-    found = {one.status for one in counts.alias_counts(connection) if one.kind == kind}
-    return sorted(found & PERMANENT_REDIRECTS if kind == "redirect" else found)
-
-
-def equal_pages(connection: Connection, most: int) -> list[LatestMerge]:
-    """Return those of the latest pages that repeat the body of an earlier page of their host."""
-    if not counts.total_of(connection, counts.REPEATED):
-        return []
-    repeats: list[LatestMerge] = []
-    for url_id, url, host, at, first in connection.execute(_RECENT):
-        if first is None:
-            continue
-        other, host_of_other = connection.execute(_PLACE, {"url_id": first}).one()
-        if host == host_of_other:
-            repeats.append(LatestMerge(url_id, url, other, other, "content", 0, 1, at))
-        if len(repeats) == most:
-            break
-    return repeats
+    for start in range(0, len(url_ids), _AT_ONCE):
+        some = url_ids[start : start + _AT_ONCE]
+        equivalences.prepare(some)
+        for steps in (equivalences.led_end(one, awaited=True).steps for one in some):
+            if steps and steps[0].kind == kind:
+                return redact(steps[0].url), redact(steps[0].to)
+    return None

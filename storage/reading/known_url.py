@@ -3,25 +3,32 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Integer, Row, case, func, select
 
-from canonry.canon import redact
 from canonry.storage.http_status import GONE
-from canonry.storage.reading.export_rows import PageFacts
 from canonry.storage.records import UNREAD
 from canonry.storage.seen.key_rows import url_ids_of_keys
 from canonry.storage.sql.schema import State, aliases, budgets, classes, hosts, jobs, pages, urls
 from canonry.storage.sql.tables.figure_tables import refusals
-from canonry.storage.timestamps import iso
 
 _FARTHEST = 30  # URLs on the way from a seed
 _NAMING = 5  # URLs that name one
+# What is known of a page only if its body was read.
+OF_BODY = {
+    "size": case((pages.c.links != UNREAD, pages.c.size)).label("size"),
+    "digest": case((pages.c.links != UNREAD, pages.c.digest)).label("digest"),
+    "links": func.nullif(pages.c.links, UNREAD, type_=Integer).label("links"),
+}
+_PAGE = select(
+    *(pages.c[name] for name in ("status", "fetched_at", "content_type", "title", "canonical")),
+    *OF_BODY.values(),
+)
 
 
 class KnownURL(NamedTuple):
     """The row of a URL, and the state of its host; times are seconds since 1970."""
 
-    url_id: int
+    id: int
     url: str
     raw_url: str | None  # as first written, if different
     state: State
@@ -38,28 +45,26 @@ class KnownURL(NamedTuple):
 
 
 _KNOWN = select(
-    *(urls.c.id, urls.c.url, urls.c.raw_url, urls.c.state, urls.c.reason, urls.c.depth),
-    *(urls.c.hops, urls.c.source_id, urls.c.attempts, urls.c.due, urls.c.found_at),
+    *(urls.c[name] for name in KnownURL._fields[:-3]),
     *(hosts.c.name, hosts.c.pending, hosts.c.ready_at),
 ).join_from(urls, hosts, urls.c.host_id == hosts.c.id)
 
 
 def find(connection: Connection, key: bytes) -> KnownURL | None:
     """Return the URL that has a key; None if the store has never seen that key."""
-    url_id = url_ids_of_keys(connection, [key]).get(key)
-    return None if url_id is None else of_id(connection, url_id)
+    return _of_id(connection, url_ids_of_keys(connection, [key]).get(key))
 
 
 def find_class(connection: Connection, key: bytes) -> KnownURL | None:
     """Return the URL that represents an identity under learned rules; None if none does."""
-    url_id = connection.scalar(select(classes.c.url_id).where(classes.c.key == key))
-    return None if url_id is None else of_id(connection, url_id)
+    here = select(classes.c.url_id).where(classes.c.key == key)
+    return _of_id(connection, connection.scalar(here))
 
 
-def of_id(connection: Connection, url_id: int) -> KnownURL:
-    """Return the URL with an id that exists."""
-    found = connection.execute(_KNOWN.where(urls.c.id == url_id)).one()
-    known = KnownURL._make(found)
+def _of_id(connection: Connection, url_id: int | None) -> KnownURL | None:
+    if url_id is None:
+        return None
+    known = KnownURL._make(connection.execute(_KNOWN.where(urls.c.id == url_id)).one())
     return known._replace(state=State(known.state))
 
 
@@ -68,31 +73,9 @@ def url_of(connection: Connection, url_id: int) -> str | None:
     return connection.scalar(select(urls.c.url).where(urls.c.id == url_id))
 
 
-def page_of(connection: Connection, url_id: int) -> PageFacts | None:
-    """Return the page of a URL; None if it has none."""
-    query = select(*(pages.c[name] for name in PageFacts.__struct_fields__))
-    found = connection.execute(query.where(pages.c.url_id == url_id)).first()
-    if found is None:
-        return None
-    is_read = found.links != UNREAD
-    return PageFacts(
-        status=found.status,
-        fetched_at=iso(found.fetched_at),
-        content_type=found.content_type,
-        size=found.size if is_read else None,
-        title=found.title,
-        canonical=None if found.canonical is None else redact(found.canonical),
-        links=found.links if is_read else None,
-    )
-
-
-def digest_of(connection: Connection, url_id: int) -> bytes | None:
-    """Return the digest of a URL's page; None if it has none, or its body was not read."""
-    query = select(pages.c.digest).where(
-        pages.c.url_id == url_id, pages.c.links != UNREAD, pages.c.size > 0
-    )
-    found = connection.scalar(query)
-    return None if found is None else bytes(found)
+def page_of(connection: Connection, url_id: int) -> Row[Any] | None:
+    """Return the page of a URL, with the columns of `_PAGE`; None if it has none."""
+    return connection.execute(_PAGE.where(pages.c.url_id == url_id)).first()
 
 
 def way_to(connection: Connection, known: KnownURL) -> list[str]:
@@ -125,21 +108,15 @@ def gone_of(connection: Connection, host: str, most: int = 2_000) -> Iterator[st
     yield from connection.scalars(query)
 
 
-def naming(connection: Connection, url_id: int) -> list[tuple[str, str]]:
-    """Return some URLs that lead to one, each with the kind: redirect, canonical or rule."""
-    query = select(urls.c.url, aliases.c.kind).join_from(
-        aliases, urls, aliases.c.from_id == urls.c.id
-    )
-    return [
-        (url, kind)
-        for url, kind in connection.execute(query.where(aliases.c.to_id == url_id).limit(_NAMING))
-    ]
+def naming(connection: Connection, url_id: int) -> list[str]:
+    """Return some URLs that lead to one: by a redirect, a canonical link or a rule."""
+    query = select(urls.c.url).join_from(aliases, urls, aliases.c.from_id == urls.c.id)
+    return list(connection.scalars(query.where(aliases.c.to_id == url_id).limit(_NAMING)))
 
 
 def links_refused(connection: Connection, reason: str) -> int:
     """Return how many links of pages were refused for a reason."""
-    found = select(refusals.c.count).where(refusals.c.reason == reason)
-    return connection.scalar(found) or 0
+    return connection.scalar(select(refusals.c.count).where(refusals.c.reason == reason)) or 0
 
 
 def spent(connection: Connection, key: bytes) -> int:

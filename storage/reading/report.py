@@ -2,24 +2,21 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any, TypedDict
 
-from sqlalchemy import Connection, Integer, RowMapping, Select, case, func, select
+import msgspec
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, case, func, select
 
-from canonry.canon import redact, redaction
+from canonry.canon import redaction
 from canonry.storage.clusters import equivalences
 from canonry.storage.facts import check_schema, read_facts
 from canonry.storage.http_status import OK
-from canonry.storage.reading.export_rows import (
-    ExportedAlias,
-    ExportedPage,
-    ExportedRefusal,
-    ExportedRule,
-    ExportedURL,
-)
+from canonry.storage.reading.known_url import OF_BODY
+from canonry.storage.reading.row_structs import MaybeURL, StoredAs, URLText, stored_as, struct_of
 from canonry.storage.records import NOT_A_PAGE, UNREAD, WALL
 from canonry.storage.recrawls import recrawl_report, revisit_rows
 from canonry.storage.recrawls.recrawl_report import RecrawlRow
@@ -35,7 +32,7 @@ from canonry.storage.sql.sqlite_engine import file_version
 from canonry.storage.sql.store_errors import StoreError
 from canonry.storage.sql.stored_json import stored_json
 from canonry.storage.sql.tables.figure_tables import merges, refusals
-from canonry.storage.timestamps import Moment, iso, moment, utc
+from canonry.storage.timestamps import Moment, iso, moment
 
 
 @contextmanager
@@ -66,17 +63,13 @@ class JobRow(TypedDict):
     id: int
     command: str
     state: str  # running, interrupted, finished or failed
+    settings: dict[str, Any]  # seeds, settings and options, without passwords
     started_at: Moment
     ended_at: Moment | None
     seconds: float | None  # that it took; null while it runs, or if it was killed
-    settings: dict[str, Any]  # seeds, settings and options, without passwords
 
 
-def _until(row: "WaitingRow") -> str:
-    return moment(row["until"])
-
-
-def _delay(row: "WaitingRow") -> str:
+def _cause(row: "WaitingRow") -> str:
     return row["reason"] or "its delay"
 
 
@@ -84,8 +77,8 @@ class WaitingRow(TypedDict):
     """A host that waits for longer than its delay."""
 
     host: Annotated[str, Shown("host")]
-    until: Annotated[Moment | None, Shown("until", _until)]
-    reason: Annotated[str | None, Shown("because of", _delay)]  # null: its delay
+    until: Annotated[Moment | None, Shown("until", lambda row: moment(row["until"]))]
+    reason: Annotated[str | None, Shown("because of", _cause)]  # null: its delay
     urls: Annotated[int, Shown("URLs")]  # that are queued
 
 
@@ -94,8 +87,8 @@ class MergedRow(TypedDict):
 
     rules: str  # joined by " + "
     links: int
-    link: str  # an example
-    same_as: str  # what it was merged with
+    link: URLText  # an example
+    same_as: URLText  # what it was merged with
 
 
 class RefusedLinksRow(TypedDict):
@@ -103,7 +96,7 @@ class RefusedLinksRow(TypedDict):
 
     reason: str
     links: int
-    link: str  # an example
+    link: URLText  # an example
 
 
 class AliasesRow(TypedDict):
@@ -147,11 +140,12 @@ def status(connection: Connection) -> StoreStatus:
         if state in reasons and reason:
             reasons[state][reason] = count
     facts = read_facts(connection)
-    links = connection.execute(select(refusals).order_by(refusals.c.count.desc())).mappings().all()
-    job = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).mappings().first()
+    number, link = refusals.c.count.label("links"), refusals.c.sample.label("link")
+    query = select(refusals.c.reason, number, link).order_by(refusals.c.count.desc())
+    links = [struct_of(RefusedLinksRow, row) for row in connection.execute(query)]
     return {
         "policy": facts["policy"],
-        "job": _job(connection, job) if job else None,
+        "job": _job(connection),
         "urls": {state.name.lower(): states[state.name.lower()] for state in State},
         "hosts": connection.scalar(select(func.max(hosts.c.id))) or 0,  # ids count up from 1
         "keys": sum(states.values()),  # each URL has one
@@ -162,21 +156,14 @@ def status(connection: Connection) -> StoreStatus:
         "held": reasons["held"],
         "failed": reasons["failed"],
         "not_again": {why: n for why, n in reasons["fetched"].items() if why != WALL},
-        "waiting": [
-            {"host": one.host, "until": iso(one.until), "reason": one.reason, "urls": one.urls}
-            for one in waiting_hosts(connection, time.time())
-        ],
+        "waiting": [struct_of(WaitingRow, one) for one in waiting_hosts(connection, time.time())],
         "aliases": [
-            {"kind": one.kind, "status": one.status or None, "aliases": one.aliases}
+            struct_of(AliasesRow, one, status=one.status or None)
             for one in sorted(counts.alias_counts(connection), reverse=True)
         ],
         "merged": merged(connection),
-        "refused": [
-            {"reason": row["reason"], "links": row["count"], "link": redact(row["sample"])}
-            for row in links
-            if row["reason"] != NOT_A_PAGE
-        ],
-        "not_pages": sum(row["count"] for row in links if row["reason"] == NOT_A_PAGE),
+        "refused": [row for row in links if row["reason"] != NOT_A_PAGE],
+        "not_pages": sum(row["links"] for row in links if row["reason"] == NOT_A_PAGE),
         "recrawl": recrawl_report.read(connection),
         "due": revisit_rows.number_due(connection, time.time()),
     }
@@ -184,131 +171,107 @@ def status(connection: Connection) -> StoreStatus:
 
 def merged(connection: Connection) -> list[MergedRow]:
     """Return how many links each set of rules merged, with an example, the most first."""
-    return [
-        {
-            "rules": row["rules"],
-            "links": row["count"],
-            "link": redact(row["raw_url"]),
-            "same_as": redact(row["same_as"]),
-        }
-        for row in connection.execute(select(merges).order_by(merges.c.count.desc())).mappings()
-    ]
+    link = merges.c.raw_url.label("link")
+    query = select(merges.c.rules, merges.c.count.label("links"), link, merges.c.same_as)
+    found = connection.execute(query.order_by(merges.c.count.desc()))
+    return [struct_of(MergedRow, row) for row in found]
 
 
-def _job(connection: Connection, row: RowMapping) -> JobRow:
-    """Return a job, with its times as text and the seconds that it took.
+def _job(connection: Connection) -> JobRow | None:
+    """Return the last job, with the seconds that it took; None if there is none.
 
     It ended when the last worker of its run did: all of them began at the same time. Its settings
     lose the passwords of its seeds.
     """
-    settings: Any = redaction.redact_all(stored_json(row["settings"], "jobs", row["id"]))
-    ended = row["ended_at"]
+    row = connection.execute(select(jobs).order_by(jobs.c.id.desc()).limit(1)).first()
+    if row is None:
+        return None
+    settings: Any = redaction.redact_all(stored_json(row.settings, "jobs", row.id))
+    ended = row.ended_at
     if ended is not None:
-        its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row["started_at"])
+        its_run = select(func.max(jobs.c.ended_at)).where(jobs.c.started_at == row.started_at)
         ended = connection.scalar(its_run)
-    return {
-        "id": row["id"],
-        "command": row["command"],
-        "state": row["state"],
-        "settings": settings,
-        "started_at": iso(row["started_at"]) or "",
-        "ended_at": iso(ended),
-        "seconds": None if ended is None else round(ended - row["started_at"], 3),
-    }
+    seconds = None if ended is None else round(ended - row.started_at, 3)
+    return struct_of(JobRow, row, settings=settings, ended_at=iso(ended), seconds=seconds)
 
 
-_SOURCE = urls.alias("source")
-_TARGET = urls.alias("target")
-_other = pages.alias("other")
-_FIRST_OF_BODY = (
-    select(func.min(_other.c.url_id))
-    .where(_other.c.digest == pages.c.digest, _other.c.status == OK)
-    .correlate(pages)
-    .scalar_subquery()
-)
+StateName = Annotated[str, StoredAs(lambda state: State(state).name.lower())]
+_Seconds = Annotated[float, StoredAs(lambda seconds: round(seconds, 6))]
+_Digest = Annotated[str | None, StoredAs(bytes.hex)]
 
-EXPORTS: dict[str, Select[Any]] = {
-    "pages": select(
-        urls.c.url,
-        pages.c.status,
-        pages.c.fetched_at,
-        pages.c.elapsed,
-        pages.c.content_type,
-        case((pages.c.links != UNREAD, pages.c.size)).label("size"),
-        case((pages.c.links != UNREAD, pages.c.digest)).label("digest"),
-        pages.c.title,
-        pages.c.canonical,
-        func.nullif(pages.c.links, UNREAD, type_=Integer).label("links"),
-        pages.c.charset,
-        pages.c.etag,
-        pages.c.modified,
-        select(urls.c.url)
-        .where(urls.c.id == _FIRST_OF_BODY, pages.c.size > 0, urls.c.id < pages.c.url_id)
-        .correlate(pages)
-        .scalar_subquery()
-        .label("same_body_as"),
-        urls.c.depth,
-        _SOURCE.c.url.label("found_on"),
-        case((pages.c.links == UNREAD, urls.c.reason)).label("unread"),
-        pages.c.use_reserved,
-        pages.c.use_statements,
-    )
-    .join_from(pages, urls, urls.c.id == pages.c.url_id)
-    .join(_SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)
-    .order_by(pages.c.url_id),
-    "urls": select(
-        urls.c.url,
-        urls.c.state,
-        urls.c.reason,
-        urls.c.depth,
-        urls.c.attempts,
-        urls.c.found_at,
-        _SOURCE.c.url.label("found_on"),
-    )
-    .join_from(urls, _SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)
-    .order_by(urls.c.id),
-    "refused": select(
-        urls.c.url,
-        urls.c.state,
-        urls.c.reason,
-        urls.c.depth,
-        urls.c.hops,
-        _SOURCE.c.url.label("found_on"),
-    )
-    .where(urls.c.state.in_([State.HELD, State.FAILED]))
-    .join_from(urls, _SOURCE, urls.c.source_id == _SOURCE.c.id, isouter=True)
-    .order_by(urls.c.id),
-    "rules": select(
-        rules.c.id,
-        rules.c.host,
-        rules.c.definition,
-        rules.c.state,
-        rules.c.agree,
-        rules.c.disagree,
-        rules.c.first_seen,
-        rules.c.last_seen,
-    ).order_by(rules.c.host, rules.c.id),
-    "aliases": select(
-        aliases.c.from_id,
-        _SOURCE.c.url,
-        _TARGET.c.url.label("same_as"),
-        aliases.c.kind,
-        aliases.c.status,
-        aliases.c.target_url,
-        aliases.c.first_seen,
-        aliases.c.last_seen,
-        aliases.c.count,
-    )
-    .join_from(aliases, _SOURCE, aliases.c.from_id == _SOURCE.c.id)
-    .join(_TARGET, aliases.c.to_id == _TARGET.c.id)
-    .order_by(aliases.c.id),
-}
-_URL_COLUMNS = frozenset(
-    {"url", "same_as", "target_url", "found_on", "canonical", "same_body_as", "representative"}
-    | {"definition"}
-)
-_AT_ONCE = 5_000  # rows
-_TIMES = frozenset({"fetched_at", "found_at", "first_seen", "last_seen"})
+
+class ExportedPage(msgspec.Struct, frozen=True):
+    """A page that answered."""
+
+    url: URLText
+    status: int  # HTTP status
+    fetched_at: datetime
+    elapsed: _Seconds  # seconds from request to end of body
+    content_type: str | None  # Content-Type as sent
+    size: int | None  # bytes of the decoded body; null: it was not read
+    digest: _Digest  # BLAKE2b-128 of the decoded body; null: it was not read
+    title: str | None
+    canonical: MaybeURL  # its rel=canonical, resolved
+    links: int | None  # found in it; null: its body was not read
+    charset: str | None  # encoding it was read in
+    etag: str | None  # its entity tag
+    modified: str | None  # its Last-Modified
+    same_body_as: MaybeURL  # the first page with the same body, if that is another
+    depth: int  # links from a seed, not counting redirects
+    found_on: MaybeURL  # the page or redirect that named it first; null: a seed
+    unread: str | None  # reason why its body was not read
+    use_reserved: str | None  # the uses that its site reserves: search, ai-train ...
+    use_statements: str | None  # what its site says of its use, a statement a line
+
+
+class ExportedURL(msgspec.Struct, frozen=True):
+    """A URL of a store."""
+
+    url: URLText
+    state: StateName  # queued, fetched, redirected, failed or held
+    reason: str | None  # why it is held, failed or waits; of a page: wall, or not fetched again
+    depth: int  # links from a seed, not counting redirects
+    attempts: int  # fetches that failed so far
+    found_at: datetime
+    found_on: MaybeURL  # the page or redirect that named it first; null: a seed
+
+
+class ExportedRefusal(msgspec.Struct, frozen=True):
+    """A refused URL: it is held, or has failed."""
+
+    url: URLText
+    state: StateName  # held or failed
+    reason: str | None  # why
+    depth: int  # links from a seed, not counting redirects
+    hops: int  # redirects in a row that led here
+    found_on: MaybeURL  # the page or redirect that named it first; null: a seed
+
+
+class ExportedRule(msgspec.Struct, frozen=True):
+    """A learned rule."""
+
+    id: str
+    host: str  # with its port, unless that is the default
+    definition: URLText  # family and parameters, as JSON in a text: a row of a table has no objects
+    state: str  # candidate, active, suspended or revoked
+    agree: int  # pages that agree, each with all of its names
+    disagree: int  # pages that do not
+    first_seen: datetime | None  # first evidence
+    last_seen: datetime | None  # last evidence
+
+
+class ExportedAlias(msgspec.Struct, frozen=True):
+    """A URL that names another, as was seen."""
+
+    url: URLText
+    same_as: URLText  # the URL that it names
+    kind: str  # redirect, canonical or rule
+    status: int  # HTTP status; 0 for a rule
+    target_url: URLText  # the target as given, resolved
+    first_seen: datetime | None
+    last_seen: datetime | None
+    count: int  # how many times it was seen
+    representative: URLText  # of its class: the URL that it leads to in the end, or itself
 
 
 # The row of each export, as it is written.
@@ -321,16 +284,52 @@ ROWS: Mapping[str, type] = MappingProxyType(
         "aliases": ExportedAlias,
     }
 )
+_AT_ONCE = 5_000  # rows
+_source = urls.alias("source")
+_target = urls.alias("target")
+_other = pages.alias("other")
+_FIRST_OF_BODY = (
+    select(func.min(_other.c.url_id))
+    .where(_other.c.digest == pages.c.digest, _other.c.status == OK)
+    .correlate(pages)
+    .scalar_subquery()
+)
+# What is no column of the first table that has one of that name.
+_COLUMNS: dict[str, ColumnElement[Any]] = {
+    **OF_BODY,
+    "same_body_as": select(urls.c.url)
+    .where(urls.c.id == _FIRST_OF_BODY, pages.c.size > 0, urls.c.id < pages.c.url_id)
+    .correlate(pages)
+    .scalar_subquery(),
+    "unread": case((pages.c.links == UNREAD, urls.c.reason)),
+    "found_on": _source.c.url,
+    "same_as": _target.c.url,
+    "representative": aliases.c.from_id,
+}
 
 
-def _prepared(
-    parts: Iterable[Sequence[RowMapping]], known: equivalences.Equivalences, what: str
-) -> Iterator[RowMapping]:
-    """Yield rows; for aliases, read the classes of each batch beforehand."""
-    for part in parts:
-        if what == "aliases":
-            known.prepare({row["from_id"] for row in part})
-        yield from part
+def _selected(what: str, *tables: FromClause) -> Select[Any]:
+    """Return a query for the columns of an export, each from the first table that has it."""
+    places = {name: column for table in reversed(tables) for name, column in table.c.items()}
+    return select(*((places | _COLUMNS)[name].label(name) for name in stored_as(ROWS[what])))
+
+
+_is_source = urls.c.source_id == _source.c.id
+_URLS = _selected("urls", urls).join_from(urls, _source, _is_source, isouter=True)
+_REFUSED = _selected("refused", urls).join_from(urls, _source, _is_source, isouter=True)
+EXPORTS: dict[str, Select[Any]] = {
+    "pages": _selected("pages", pages, urls)
+    .join_from(pages, urls, urls.c.id == pages.c.url_id)
+    .join(_source, _is_source, isouter=True)
+    .order_by(pages.c.url_id),
+    "urls": _URLS.order_by(urls.c.id),
+    "refused": _REFUSED.where(urls.c.state.in_([State.HELD, State.FAILED])).order_by(urls.c.id),
+    "rules": _selected("rules", rules).order_by(rules.c.host, rules.c.id),
+    "aliases": _selected("aliases", aliases, _source)
+    .join_from(aliases, _source, aliases.c.from_id == _source.c.id)
+    .join(_target, aliases.c.to_id == _target.c.id)
+    .order_by(aliases.c.id),
+}
 
 
 def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
@@ -339,20 +338,16 @@ def rows(connection: Connection, what: str) -> Iterator[dict[str, Any]]:
     Passwords in URLs are replaced by ``***``. An alias also has the representative of its class,
     which is the URL itself if it belongs to none.
     """
-    known = equivalences.Equivalences(connection)
+    classes = equivalences.Equivalences(connection)
+    converters = {name: by for name, (by, _name) in stored_as(ROWS[what]).items() if by is not None}
     result = connection.execute(EXPORTS[what].execution_options(yield_per=_AT_ONCE))
-    for row in map(dict, _prepared(result.mappings().partitions(), known, what)):
+    for part in result.mappings().partitions():
         if what == "aliases":
-            row["representative"] = known.representative(row.pop("from_id")).url
-        for column in _URL_COLUMNS & row.keys():
-            if row[column] is not None:
-                row[column] = redact(row[column])
-        for column in _TIMES & row.keys():
-            row[column] = utc(row[column])
-        if "elapsed" in row:
-            row["elapsed"] = round(row["elapsed"], 6)
-        if row.get("digest") is not None:
-            row["digest"] = row["digest"].hex()
-        if isinstance(row.get("state"), int):
-            row["state"] = State(row["state"]).name.lower()
-        yield row
+            classes.prepare({row["representative"] for row in part})
+        for row in map(dict, part):
+            if what == "aliases":
+                row["representative"] = classes.representative(row["representative"]).url
+            for name, by in converters.items():
+                if row[name] is not None:
+                    row[name] = by(row[name])
+            yield row

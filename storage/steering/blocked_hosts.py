@@ -17,15 +17,15 @@ from canonry.storage.sql.transitions import QUEUED
 from canonry.storage.steering.releases import Refusal, release_of
 from canonry.storage.steering.short_steps import (
     STEP,
+    QueueChange,
     ShortSteps,
-    change_at_once,
     host_id_of,
+    id_of,
     queued_on,
+    run_at_once,
 )
 
 _BY_WALL = 2  # in that column
-_HELD = (State.HELD, HOST_BLOCKED)
-_REFUSAL = Refusal("held", HOST_BLOCKED)
 _IS_BLOCKED = text("blocked > 0")
 
 
@@ -34,81 +34,61 @@ def block(store: ShortSteps, name: str) -> int:
 
     Requests in flight end, and their answers count.
 
-    Args:
-        store: open for short steps.
-        name: of a host that the store knows.
-
-    Raises:
-        StoreError: if it knows none of that name.
-    """
-    with store.step() as connection:
-        host_id = host_id_of(connection, name)
-        _set_blocked(connection, host_id, blocked=1)
-    return store.change(queued_on(host_id), _hold)
-
-
-def unblock(store: ShortSteps, name: str) -> int:
-    """Unblock a host; return how many URLs go back to the queue.
-
     Raises:
         StoreError: if the store knows no host of that name.
     """
-    with store.step() as connection:
-        host_id = host_id_of(connection, name)
-        _set_blocked(connection, host_id, blocked=0)
-    return store.change(*release_of(_REFUSAL, urls.c.host_id == host_id))
+    return store.run(_change(name, blocked=1))
+
+
+def unblock(store: ShortSteps, name: str) -> int:
+    """Unblock a host; return how many URLs go back to the queue. As for `block`."""
+    return store.run(_change(name, blocked=0))
 
 
 def block_for_now(connection: Connection, names: Collection[str]) -> None:
-    """Block hosts that answer everything with a wall, until a later run.
-
-    Args:
-        connection: in a writing transaction.
-        names: of hosts that the store knows.
-    """
+    """Block hosts that answer everything with a wall, until a later run."""
     for name in names:
-        _set_blocked(connection, host_id_of(connection, name), blocked=_BY_WALL)
+        _change(name, blocked=_BY_WALL).mark(connection)
     facts.advance(connection, facts.QUEUE)
 
 
 def unblock_those_for_now(connection: Connection) -> int:
     """Unblock the hosts that a wall has blocked; return how many URLs go back to the queue."""
-    found = connection.scalars(select(hosts.c.id).where(_IS_BLOCKED, hosts.c.blocked == _BY_WALL))
-    released = 0
-    for host_id in found.all():
-        _set_blocked(connection, host_id, blocked=0)
-        to_release = release_of(_REFUSAL, urls.c.host_id == host_id)
-        released += change_at_once(connection, *to_release)
-    return released
+    found = connection.scalars(select(hosts.c.name).where(_IS_BLOCKED, hosts.c.blocked == _BY_WALL))
+    return sum(run_at_once(connection, _change(name, blocked=0)) for name in found.all())
 
 
 def finish(connection: Connection) -> int:
     """Hold some URLs that are queued on blocked hosts; return how many, 0 if there are none.
 
     They are there if a block was interrupted, or something else put them in the queue.
-
-    Args:
-        connection: in a writing transaction.
     """
-    for host_id in unfinished(connection):
-        url_ids = connection.scalars(queued_on(host_id).limit(STEP)).all()
+    for name in unfinished(connection):
+        url_ids = connection.scalars(queued_on(name).limit(STEP)).all()
         if held := _hold(connection, url_ids):
             return held
     return 0
 
 
-def unfinished(connection: Connection) -> list[int]:
-    """Return the ids of blocked hosts that have queued URLs."""
-    found = connection.execute(select(hosts.c.id, hosts.c.pending).where(_IS_BLOCKED))
-    return [host_id for host_id, pending in found if pending]
+def unfinished(connection: Connection) -> list[str]:
+    """Return the names of blocked hosts that have queued URLs."""
+    found = connection.execute(select(hosts.c.name, hosts.c.pending).where(_IS_BLOCKED))
+    return [name for name, pending in found if pending]
 
 
-def _set_blocked(connection: Connection, host_id: int, *, blocked: int) -> None:
-    """Write whether a host is blocked; a crawl that has leased it loses it."""
-    lost = {"holder": None, "held_until": 0.0} if blocked else {}
-    connection.execute(update(hosts).where(hosts.c.id == host_id).values(blocked=blocked, **lost))
+def _change(name: str, *, blocked: int) -> QueueChange:
+    """Return what blocks or unblocks a host; a crawl that has leased it loses it."""
+    values = {"blocked": blocked} | ({"holder": None, "held_until": 0.0} if blocked else {})
+
+    def mark(connection: Connection) -> None:
+        here = hosts.c.id == host_id_of(connection, name)
+        connection.execute(update(hosts).where(here).values(values))
+
+    if blocked:
+        return QueueChange(mark, queued_on(name), _hold)
+    return release_of(Refusal("held", HOST_BLOCKED), urls.c.host_id == id_of(name), mark=mark)
 
 
 def _hold(connection: Connection, url_ids: Sequence[int]) -> int:
     """Hold those of some URLs that are queued; return how many."""
-    return len(transitions.move_ids(connection, url_ids, _HELD, QUEUED))
+    return len(transitions.move_ids(connection, url_ids, (State.HELD, HOST_BLOCKED), QUEUED))

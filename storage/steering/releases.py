@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, select, text
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, select, text
 
 from canonry.storage.records import WALL
 from canonry.storage.rows.requeueing import queue_ids_again
@@ -11,7 +11,7 @@ from canonry.storage.sql import counts
 from canonry.storage.sql.bulk import rows_of
 from canonry.storage.sql.schema import State, hosts, urls
 from canonry.storage.steering import walled
-from canonry.storage.steering.short_steps import ShortSteps, Step, host_id_of
+from canonry.storage.steering.short_steps import QueueChange, ShortSteps, host_id_of, id_of
 
 _HERE = text("state > 2")  # the condition of the index
 STATES = {"held": State.HELD, "failed": State.FAILED}
@@ -23,18 +23,6 @@ class Refusal(NamedTuple):
 
     state: str  # held or failed
     reason: str  # as the store has it
-
-
-class RefusedURL(NamedTuple):
-    """A URL that is held or has failed."""
-
-    url_id: int
-    url: str
-    host: str
-    depth: int
-    hops: int
-    attempts: int
-    at: float  # when it failed, or was found; seconds since 1970
 
 
 def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
@@ -49,23 +37,22 @@ def refusals(connection: Connection) -> list[tuple[Refusal, int]]:
 
 def urls_of(
     connection: Connection, refusal: Refusal, most: int = 50
-) -> tuple[list[RefusedURL], bool]:
-    """Return the newest URLs that are held or have failed for a reason, and True if there are more.
+) -> tuple[list[Row[Any]], bool]:
+    """Return the newest URLs of a state and reason, and True if there are more.
 
-    Args:
-        connection: in a transaction.
-        refusal: state and reason, as the store has it.
-        most: how many.
+    Each has its ``url``, ``host``, ``depth``, ``hops``, ``attempts``, and when it failed or was
+    found, as ``at``.
     """
     is_failed = and_(urls.c.state == State.FAILED, urls.c.due > 0)
-    at = case((is_failed, urls.c.due), else_=urls.c.found_at)
-    query = (
-        select(urls.c.id, urls.c.url, hosts.c.name, urls.c.depth, urls.c.hops, urls.c.attempts, at)
+    at = case((is_failed, urls.c.due), else_=urls.c.found_at).label("at")
+    query: Select[Any] = (
+        select(urls.c.url, hosts.c.name.label("host"), urls.c.depth, urls.c.hops, urls.c.attempts)
+        .add_columns(at)
         .join_from(urls, hosts, hosts.c.id == urls.c.host_id)
         .where(_HERE, urls.c.state == STATES[refusal.state], urls.c.reason == refusal.reason)
         .order_by(urls.c.id.desc())
     )
-    rows = [RefusedURL._make(row) for row in connection.execute(query.limit(most + 1))]
+    rows = list(connection.execute(query.limit(most + 1)))
     return rows[:most], len(rows) > most
 
 
@@ -88,29 +75,27 @@ def release(
     Raises:
         StoreError: if the store knows no host of that name.
     """
-    which: list[ColumnElement[bool]] = [
-        urls.c.host_id.not_in(select(hosts.c.id).where(text("blocked > 0")))
-    ]
-    if host is not None:
-        with store.step() as connection:
-            which.append(urls.c.host_id == host_id_of(connection, host))
-    released = store.change(*release_of(refusal, *which, keeps=keeps))
-    if refusal == Refusal("held", WALL):
-        with store.step() as connection:
-            released += walled.ask_kept_again(connection, *which)
-    return released
+    is_free = urls.c.host_id.not_in(select(hosts.c.id).where(text("blocked > 0")))
+    which = (is_free,) if host is None else (is_free, urls.c.host_id == id_of(host))
+
+    def mark(connection: Connection) -> object:
+        return host and host_id_of(connection, host)
+
+    def end(connection: Connection) -> int:
+        is_wall = refusal == Refusal("held", WALL)
+        return walled.ask_kept_again(connection, *which) if is_wall else 0
+
+    return store.run(release_of(refusal, *which, mark=mark, end=end, keeps=keeps))
 
 
 def release_of(
-    refusal: Refusal, *which: ColumnElement[bool], keeps: Keeps | None = None
-) -> tuple[Select[Any], Step]:
-    """Return which URLs a release puts back in the queue, and the step that does it.
-
-    Args:
-        refusal: of the URLs.
-        which: further conditions on `urls`.
-        keeps: as for `release`.
-    """
+    refusal: Refusal,
+    *which: ColumnElement[bool],
+    mark: Callable[[Connection], object],
+    end: Callable[[Connection], int] = lambda _connection: 0,
+    keeps: Keeps | None = None,
+) -> QueueChange:
+    """Return the change that puts URLs back in the queue; ``which`` are conditions on `urls`."""
     state = STATES[refusal.state]
     is_it = and_(_HERE, urls.c.state == state, urls.c.reason == refusal.reason, *which)
 
@@ -121,4 +106,4 @@ def release_of(
             url_ids = [url_id for url_id, url in found if not stays(url)]
         return queue_ids_again(connection, url_ids, (state, refusal.reason))
 
-    return select(urls.c.id).where(is_it).order_by(urls.c.id), step
+    return QueueChange(mark, select(urls.c.id).where(is_it).order_by(urls.c.id), step, end)

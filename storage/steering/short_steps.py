@@ -4,9 +4,9 @@ import time
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy import Connection, ScalarSelect, Select, select
 
 from canonry.storage import facts
 from canonry.storage.sql.bulk import rows_of
@@ -19,6 +19,15 @@ STEP = 5_000  # URLs in one transaction: some fifty milliseconds
 _SHORTEST_PAUSE = 0.01  # seconds between two steps
 # Changes some URLs, given by their ids; returns how many, and None if the rest are to stay.
 Step: TypeAlias = Callable[[Connection, Sequence[int]], int | None]
+
+
+class QueueChange(NamedTuple):
+    """A change of many URLs. The mark says at once what is to be; steps that were cut off go on."""
+
+    mark: Callable[[Connection], object]
+    which: Select[Any]  # finds the ids of the URLs
+    step: Step
+    end: Callable[[Connection], int] = lambda _connection: 0  # returns how many it changed
 
 
 class ShortSteps:
@@ -61,32 +70,33 @@ class ShortSteps:
             yield connection
             facts.advance(connection, facts.QUEUE)
 
-    def change(self, which: Select[Any], step: Step) -> int:
+    def run(self, change: QueueChange) -> int:
         """Change URLs, some in each step; return how many were changed.
 
         The ids are read first, once, while others may write: so a step checks each again.
-
-        Args:
-            which: finds the ids of the URLs.
-            step: changes some of them.
         """
+        with self.step() as connection:
+            change.mark(connection)
         with opened(self._url) as reader, reader.begin() as connection:
-            parts = _parts_of(connection, which)
+            parts = _parts_of(connection, change.which)
         total = 0
         for part in parts:
             begun = time.monotonic()
             with self.step() as connection:
-                changed = step(connection, part)
+                changed = change.step(connection, part)
             if changed is None:
                 break
             total += changed
             time.sleep(max(time.monotonic() - begun, _SHORTEST_PAUSE))
-        return total
+        with self.step() as connection:
+            return total + change.end(connection)
 
 
-def change_at_once(connection: Connection, which: Select[Any], step: Step) -> int:
-    """Change URLs as `ShortSteps.change` does, in one transaction; return how many."""
-    return sum(step(connection, part) or 0 for part in _parts_of(connection, which))
+def run_at_once(connection: Connection, change: QueueChange) -> int:
+    """Change URLs as `ShortSteps.run` does, in one transaction; return how many."""
+    change.mark(connection)
+    parts = _parts_of(connection, change.which)
+    return sum(change.step(connection, part) or 0 for part in parts) + change.end(connection)
 
 
 def _parts_of(connection: Connection, which: Select[Any]) -> list[Sequence[int]]:
@@ -95,10 +105,15 @@ def _parts_of(connection: Connection, which: Select[Any]) -> list[Sequence[int]]
     return [url_ids[start : start + STEP] for start in range(0, len(url_ids), STEP)]
 
 
-def queued_on(host_id: int | ColumnElement[int]) -> Select[Any]:
+def queued_on(host: str) -> Select[Any]:
     """Return a query for the queued URLs of a host, in an order that an index has."""
-    here = (urls.c.host_id == host_id, urls.c.state == State.QUEUED)
+    here = (urls.c.host_id == id_of(host), urls.c.state == State.QUEUED)
     return select(urls.c.id).where(*here).order_by(urls.c.priority)
+
+
+def id_of(host: str) -> ScalarSelect[int]:
+    """Return the id of a host as part of a query."""
+    return select(hosts.c.id).where(hosts.c.name == host).scalar_subquery()
 
 
 def host_id_of(connection: Connection, name: str) -> int:

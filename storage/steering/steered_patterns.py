@@ -8,7 +8,7 @@ when all are held, so that interrupted steps are finished later.
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, text, update
+from sqlalchemy import Connection, Row, Select, func, select, text, update
 
 from canonry.storage.records import PATTERN_EXCLUDED
 from canonry.storage.rows.budgets import ALL_HELD, EXCLUDED, EXCLUDING, INCLUDING
@@ -17,14 +17,20 @@ from canonry.storage.sql.bulk import put, rows_of
 from canonry.storage.sql.schema import LARGE, State, budgets, hosts, queue_order, urls
 from canonry.storage.sql.transitions import QUEUED
 from canonry.storage.steering.releases import Refusal, release_of
-from canonry.storage.steering.short_steps import ShortSteps, Step, change_at_once, queued_on
+from canonry.storage.steering.short_steps import (
+    QueueChange,
+    ShortSteps,
+    id_of,
+    queued_on,
+    run_at_once,
+)
 
 LOOKED_AT = 5_000  # patterns of few URLs; queued URLs, for a preview
 _HELD = (State.HELD, PATTERN_EXCLUDED)
 _IS_LARGE = text(f"count >= {LARGE}")  # the condition of the index
 _IS_SMALL = text(f"count < {LARGE}")
 _IS_EXCLUDED = text("excluded > 0")
-_COLUMNS = (budgets.c.pattern, budgets.c.count, budgets.c.excluded)
+_COLUMNS = (budgets.c.pattern, budgets.c.count.label("number"), budgets.c.excluded)
 
 
 class URLPattern(NamedTuple):
@@ -41,14 +47,6 @@ class URLPattern(NamedTuple):
         return self.part in url and self.text in self.of(url)
 
 
-class PatternRow(NamedTuple):
-    """A pattern; the columns of the table say what each field means."""
-
-    pattern: str
-    number: int  # URLs that were queued
-    excluded: int
-
-
 class Preview(NamedTuple):
     """What an exclusion would hold."""
 
@@ -63,48 +61,34 @@ class Preview(NamedTuple):
 
 
 def patterns_in(
-    connection: Connection, *, part: str = "", most: int = 50, least: int = 1
-) -> tuple[list[PatternRow], bool]:
+    connection: Connection, *, part: str = "", most: int = 50
+) -> tuple[list[Row[Any]], bool]:
     """Return the first patterns, the most frequent first, and True if there are more.
 
-    No index has the patterns of few URLs: only some of these are read, and sorted.
-
-    Args:
-        connection: in a transaction.
-        part: only patterns that contain this text.
-        most: how many.
-        least: URLs of a pattern; those with fewer are left out.
+    No index has the patterns of few URLs: only some of these are read, and sorted. With ``part``,
+    only those that contain this text are returned.
     """
     few = select(*_COLUMNS, budgets.c.key).where(_IS_SMALL).limit(LOOKED_AT).subquery()
-    small = select(few.c.pattern, few.c.count, few.c.excluded).where(few.c.count >= least)
-    rows: list[PatternRow] = []
+    small = select(few.c.pattern, few.c.number, few.c.excluded).where(few.c.number > 0)
+    rows: list[Row[Any]] = []
     for query, c in ((select(*_COLUMNS).where(_IS_LARGE), budgets.c), (small, few.c)):
         has = func.lower(c.pattern).contains(part.lower(), autoescape=True)
-        found = (query.where(has) if part else query).order_by(c.count.desc(), c.key.desc())
-        rows += _rows(connection, found.limit(most + 1 - len(rows)))
+        found = query.where(has) if part else query
+        found = found.order_by(query.selected_columns.number.desc(), c.key.desc())
+        rows += connection.execute(found.limit(most + 1 - len(rows)))
     return rows[:most], len(rows) > most
 
 
-def number_below(connection: Connection, least: int) -> int:
-    """Return how many patterns have fewer URLs than ``least``, of `LOOKED_AT` small ones."""
-    few = select(budgets.c.count).where(_IS_SMALL).limit(LOOKED_AT).subquery()
-    rare = select(func.count()).select_from(few).where(few.c.count < least)
-    return connection.scalar(rare) or 0
-
-
-def pattern_with(connection: Connection, key: bytes) -> PatternRow | None:
+def pattern_with(connection: Connection, key: bytes) -> Row[Any] | None:
     """Return the pattern with a key; None if no URL with it was counted."""
-    return next(iter(_rows(connection, select(*_COLUMNS).where(budgets.c.key == key))), None)
+    query: Select[Any] = select(*_COLUMNS).where(budgets.c.key == key)
+    return connection.execute(query).first()
 
 
-def excluded(connection: Connection, most: int | None = None) -> list[PatternRow]:
+def excluded(connection: Connection, most: int | None = None) -> list[Row[Any]]:
     """Return the patterns that people have excluded, or are including again."""
     query = select(*_COLUMNS).where(_IS_EXCLUDED).order_by(budgets.c.key)
-    return _rows(connection, query.limit(most))
-
-
-def _rows(connection: Connection, query: Select[Any]) -> list[PatternRow]:
-    return [PatternRow(*row) for row in connection.execute(query)]
+    return list(connection.execute(query.limit(most)))
 
 
 def holding(connection: Connection) -> set[str]:
@@ -113,15 +97,9 @@ def holding(connection: Connection) -> set[str]:
 
 
 def preview(connection: Connection, pattern: URLPattern, most: int = LOOKED_AT) -> Preview:
-    """Count the queued URLs that an exclusion would hold, among the first of their host.
-
-    Args:
-        connection: in a transaction.
-        pattern: to exclude.
-        most: URLs to look at.
-    """
+    """Count the queued URLs that an exclusion would hold, among the first of their host."""
     queued = connection.scalar(select(hosts.c.pending).where(hosts.c.name == pattern.host)) or 0
-    here = queued_on(_id_of(pattern.host)).with_only_columns(urls.c.url).order_by(None)
+    here = queued_on(pattern.host).with_only_columns(urls.c.url).order_by(None)
     first = here.order_by(*queue_order(connection.dialect.name)).limit(most).subquery()
     may = select(first.c.url).where(first.c.url.contains(pattern.part, autoescape=True))
     held = sum(map(pattern.has, connection.scalars(may)))
@@ -130,34 +108,31 @@ def preview(connection: Connection, pattern: URLPattern, most: int = LOOKED_AT) 
 
 def exclude(store: ShortSteps, pattern: URLPattern) -> int:
     """Exclude a pattern; return how many queued URLs are held because of it."""
-    return _change(store, pattern, EXCLUDING)
+    return store.run(_change(pattern, EXCLUDING))
 
 
 def include(store: ShortSteps, pattern: URLPattern) -> int:
     """Undo an exclusion; return how many URLs go back to the queue."""
-    return _change(store, pattern, INCLUDING)
-
-
-def _change(store: ShortSteps, pattern: URLPattern, state: int) -> int:
-    """Set a state, and hold or release its URLs in steps; return how many."""
-    with store.step() as connection:
-        _set_state(connection, pattern, state)
-    changed = store.change(*_change_of(pattern, state))
-    with store.step() as connection:
-        _end(connection, pattern, state)
-    return changed
+    return store.run(_change(pattern, INCLUDING))
 
 
 def finish(connection: Connection, pattern: URLPattern, state: int) -> int:
     """Set a state, and hold or release its URLs in one transaction; return how many."""
-    _set_state(connection, pattern, state)
-    changed = change_at_once(connection, *_change_of(pattern, state))
-    _end(connection, pattern, state)
-    return changed
+    return run_at_once(connection, _change(pattern, state))
 
 
-def _change_of(pattern: URLPattern, state: int) -> tuple[Select[Any], Step]:
-    """Return which URLs may have a pattern in a new state, and the step that changes them."""
+def _change(pattern: URLPattern, state: int) -> QueueChange:
+    """Return what excludes a pattern or includes it again."""
+
+    def mark(connection: Connection) -> None:  # a pattern that was never counted gets a row
+        row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": state}
+        put(connection, budgets, [row], change=("excluded",))
+
+    def end(connection: Connection) -> int:  # unless somebody has changed it meanwhile
+        here = (budgets.c.key == pattern.key, budgets.c.excluded == state)
+        after = ALL_HELD if state == EXCLUDING else 0
+        connection.execute(update(budgets).where(*here).values(excluded=after))
+        return 0
 
     def hold(connection: Connection, url_ids: Sequence[int]) -> int | None:
         if pattern.text not in holding(connection):
@@ -172,23 +147,6 @@ def _change_of(pattern: URLPattern, state: int) -> tuple[Select[Any], Step]:
 
     if state == EXCLUDING:
         has_part = urls.c.url.contains(pattern.part, autoescape=True)
-        return queued_on(_id_of(pattern.host)).where(has_part), hold
-    on_host = urls.c.host_id == _id_of(pattern.host)
-    return release_of(Refusal("held", PATTERN_EXCLUDED), on_host, keeps=keeps)
-
-
-def _id_of(host: str) -> ColumnElement[int]:
-    return select(hosts.c.id).where(hosts.c.name == host).scalar_subquery()
-
-
-def _set_state(connection: Connection, pattern: URLPattern, state: int) -> None:
-    """Set the state of a pattern; one that was never counted gets a row."""
-    row = {"key": pattern.key, "pattern": pattern.text, "count": 0, "excluded": state}
-    put(connection, budgets, [row], change=("excluded",))
-
-
-def _end(connection: Connection, pattern: URLPattern, state: int) -> None:
-    """Note that all URLs of a state are held or released, unless it was changed meanwhile."""
-    here = (budgets.c.key == pattern.key, budgets.c.excluded == state)
-    after = ALL_HELD if state == EXCLUDING else 0
-    connection.execute(update(budgets).where(*here).values(excluded=after))
+        return QueueChange(mark, queued_on(pattern.host).where(has_part), hold, end)
+    refusal, on_host = Refusal("held", PATTERN_EXCLUDED), urls.c.host_id == id_of(pattern.host)
+    return release_of(refusal, on_host, mark=mark, end=end, keeps=keeps)

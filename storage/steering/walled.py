@@ -1,4 +1,7 @@
-"""Walled URLs: those whose answer was a wall in place of their page. They are asked again later."""
+"""Walled URLs: those whose answer was a wall in place of their page. They are asked again later.
+
+All is done in a writing transaction; times are seconds since 1970.
+"""
 
 from collections.abc import Sequence
 
@@ -22,11 +25,8 @@ _SHORTEST, _LONGEST = 3_600.0, 30 * 86_400.0  # seconds between two runs that as
 def hold(connection: Connection, url_ids: Sequence[int]) -> int:
     """Hold URLs that have answered with a wall, and forget that page; return how many.
 
-    Those that had a page before keep it, as after any fault, and the next recrawl asks again.
-
-    Args:
-        connection: in the transaction that recorded the answers, or a later one.
-        url_ids: of the URLs; those that are queued again stay so.
+    Those that had a page before keep it, as after any fault, and the next recrawl asks again. Those
+    that are queued again stay so.
     """
     back = _given_back(connection, url_ids)
     moved = transitions.move_ids(connection, [one for one in url_ids if one not in back], _HELD)
@@ -48,13 +48,7 @@ def keep(connection: Connection, url_id: int) -> None:
 
 
 def wait(connection: Connection, url_ids: Sequence[int], until: float) -> int:
-    """Put URLs that have answered with a wall back in the queue; return how many.
-
-    Args:
-        connection: as for `hold`.
-        url_ids: of the URLs.
-        until: no request for them before; seconds since 1970.
-    """
+    """Put URLs that have answered with a wall back in the queue until a time; return how many."""
     settled = list(transitions.from_states(connection, url_ids, QUEUED))
     _forget(connection, settled)
     moved = transitions.move_ids(connection, settled, QUEUED, due=until)
@@ -69,7 +63,7 @@ def _forget(connection: Connection, url_ids: Sequence[int]) -> None:
 
 
 def pause_hosts(connection: Connection, names: Sequence[str], until: float, now: float) -> None:
-    """Send no requests to hosts before a time, because of a wall; seconds since 1970."""
+    """Send no requests to hosts before a time, because of a wall."""
     if names:
         later = func.max if connection.dialect.name == "sqlite" else func.greatest
         paused = {"ready_at": later(hosts.c.ready_at, until), "error": WALL, "error_at": now}
@@ -87,10 +81,6 @@ def ask_all_again(connection: Connection, now: float) -> int:
 
     The pause is as long as it took, since the URL was found, until it was asked last: so it doubles
     each time. The page that was kept to show the wall is asked again with the others of its host.
-
-    Args:
-        connection: in a writing transaction.
-        now: seconds since 1970.
     """
     asked = urls.c.due  # of a URL that is not queued: when
     ago = now - asked
@@ -102,12 +92,7 @@ def ask_all_again(connection: Connection, now: float) -> int:
 
 
 def ask_kept_again(connection: Connection, *which: ColumnElement[bool]) -> int:
-    """Put the URLs whose pages were kept to show walls back in the queue; return how many.
-
-    Args:
-        connection: in a writing transaction.
-        which: conditions on `urls`.
-    """
+    """Put the URLs whose pages were kept to show walls back in the queue; return how many."""
     if not counts.total_of(connection, counts.url(*_KEPT)):
         return 0  # else all URLs would be read for nothing
     is_kept = and_(urls.c.state == State.FETCHED, urls.c.reason == WALL)

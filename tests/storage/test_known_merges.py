@@ -1,4 +1,4 @@
-"""Merges for people who look: the latest of each kind, and what is not among them."""
+"""Merges for people who look: how much of each kind, and an example that is really merged."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +15,7 @@ from canonry.storage.reading import known_merges, report
 pytestmark = pytest.mark.every_database
 
 H = "http://h.example"
+_KINDS = ("redirect", "canonical", "rule", "content")
 
 
 @pytest.fixture
@@ -48,29 +49,23 @@ def moved(store: Store, url: str, to: str, status: int = 301, now: float = 5.0) 
     return url_id
 
 
-def test_redirects_that_merge_come_first_by_time_and_others_are_left_out(
-    tmp_path: Path, store: Store
-) -> None:
+def test_an_example_of_redirects_is_the_latest_that_merges(tmp_path: Path, store: Store) -> None:
     page(store, f"{H}/end")
     moved(store, f"{H}/1", f"{H}/end", 301)
     moved(store, f"{H}/2", f"{H}/end", 302)
-    last = moved(store, f"{H}/3", f"{H}/1", 308, now=9.0)
+    moved(store, f"{H}/3", f"{H}/1", 308, now=9.0)
     moved(store, f"{H}/4", f"{H}/nowhere")
     with report.reading(url_of(tmp_path)) as connection:
-        found = known_merges.latest(connection, "redirect", 5)
-        counted = known_merges.kind_counts(connection)
-    assert [(one.url, one.represented_by) for one in found] == [
-        (f"{H}/3", f"{H}/end"),
-        (f"{H}/1", f"{H}/end"),
-    ]
-    assert found[0] == (last, f"{H}/3", f"{H}/1", f"{H}/end", "redirect", 308, 1, 9.0)
-    assert (counted.redirect, counted.temporary) == (3, 1)
+        assert known_merges.example(connection, "redirect") == (f"{H}/3", f"{H}/1")
+        assert known_merges.numbers(connection) == {"redirect": 3, "temporary": 1, "content": 0}
+        for kind in ("canonical", "rule", "content"):
+            assert known_merges.example(connection, kind) is None
 
 
 def test_canonical_links_learned_rules_and_equal_pages(tmp_path: Path, store: Store) -> None:
     page(store, f"{H}/a", b"same")
+    page(store, f"{H}/b", b"same", now=7.0)
     page(store, "http://o.example/a", b"same")
-    twin = page(store, f"{H}/b", b"same", now=7.0)
     named = Hop("canonical", 200, candidate(f"{H}/a")._replace(source=1))
     page(store, f"{H}/c", hops=(named,))
     link(store, f"{H}/d", f"{H}/d/")
@@ -78,11 +73,11 @@ def test_canonical_links_learned_rules_and_equal_pages(tmp_path: Path, store: St
     with store.transaction() as connection:
         rule_store.import_rules(connection, [rule], MAKE, 8.0)
     with report.reading(url_of(tmp_path)) as connection:
-        [canonical] = known_merges.latest(connection, "canonical", 5)
-        [learned] = known_merges.latest(connection, "rule", 5)
-        equal = known_merges.equal_pages(connection, 5)
-        counted = known_merges.kind_counts(connection)
-    assert (canonical.url, canonical.same_as) == (f"{H}/c", f"{H}/a")
-    assert (learned.url, learned.same_as, learned.seen_at) == (f"{H}/d/", f"{H}/d", 8.0)
-    assert [(one.url_id, one.url, one.same_as) for one in equal] == [(twin, f"{H}/b", f"{H}/a")]
-    assert (counted.canonical, counted.rule, counted.content) == (1, 1, 2)
+        found = {kind: known_merges.example(connection, kind) for kind in _KINDS}
+        assert known_merges.numbers(connection) == {"canonical": 1, "rule": 1, "content": 2}
+    assert found == {
+        "redirect": None,
+        "canonical": (f"{H}/c", f"{H}/a"),
+        "rule": (f"{H}/d/", f"{H}/d"),
+        "content": (f"{H}/b", f"{H}/a"),
+    }

@@ -33,7 +33,7 @@ from canonry.crawler.opening import file_of_store, preset_of_store
 from canonry.crawler.plurals import counted
 from canonry.crawler.run import workers
 from canonry.crawler.run.job.resumption import Resumed, resumed, without_secrets
-from canonry.crawler.settings import Settings, is_given, load, sources
+from canonry.crawler.settings import Settings, sources
 from canonry.crawler.web import listening, serving
 from canonry.storage.reading import report
 from canonry.storage.sql.engine import without_password
@@ -97,17 +97,19 @@ def crawl(
     a second Ctrl-C stops it at once.
     """
     flags = by_section(flags)
-    own = load(config, flags).crawl
+    loaded = sources.loaded(config, flags)
+    own, given = loaded.settings.crawl, loaded.given
     before = resumed(store, with_seeds=not (seeds or seed_lists), is_again=own.is_recrawl)
     if before is None and not (seeds or seed_lists):
         raise _without_seed(store)
     serve = with_token(serve, token, token_file)
-    given = sources.given_in(config, flags)
     kept = _kept_options(before if own.keep_options else None, given)
     if before is not None:
         _tell_what_is_kept(before, kept, is_limited="crawl.max_pages" in given)
     options = {**kept.values, **given}
-    settings = _settings_of(store, options)
+    settings = _under_policy_of(
+        store, sources.loaded(*sources.nested(options)) if kept.values else loaded
+    )
     options.pop(_OF_THIS_RUN, None)
     if settings.crawl.recrawl and "crawl.recrawl_after" in given:
         render.notify(
@@ -177,17 +179,10 @@ def _without_seed(store: str) -> click.UsageError:
     )
 
 
-def _settings_of(store: str, options: Mapping[str, Any]) -> Settings:
-    """Return the settings of a crawl, from those of its command line."""
-    file, given = sources.nested(options)
-    settings = load(file, given)
-    return settings if is_given(file, given, "crawl.policy") else _under_policy_of(store, settings)
-
-
-def _under_policy_of(store: str, settings: Settings) -> Settings:
-    """Return settings with the policy of a store that was made under another preset, and say so."""
-    made = preset_of_store(store)
-    if made in {None, settings.crawl.policy}:
+def _under_policy_of(store: str, loaded: sources.Loaded) -> Settings:
+    """Return settings; if they name no policy, with the preset of the store, and say so."""
+    settings, made = loaded.settings, preset_of_store(store)
+    if "crawl.policy" in loaded.origins or made in {None, settings.crawl.policy}:
         return settings
     render.notify(f"The store's keys are of policy {made}, so this crawl has that policy, too.")
     return replace(settings, crawl=replace(settings.crawl, policy=made))

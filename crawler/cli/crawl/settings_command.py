@@ -8,9 +8,8 @@ from canonry.canon import redaction
 from canonry.crawler.cli.described import described, json_option
 from canonry.crawler.cli.setting_options import config_option
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.settings import load
 from canonry.crawler.settings.header_lines import without_secrets
-from canonry.crawler.settings.sources import origins
+from canonry.crawler.settings.sources import loaded
 from canonry.storage.shown import Shown
 
 
@@ -51,11 +50,16 @@ def settings(config: tuple[str, ...], *, as_json: bool) -> int:
     The options of a crawl override them. Variables such as CANONRY_CRAWL_DELAY override the file,
     and the file overrides the defaults. Passwords and other secrets are shown as ***.
     """
-    plain = msgspec.to_builtins(load(config, {}))
-    shown: Any = redaction.redact_all(without_secrets(plain))
+    in_force, origins, _given = loaded(config, {})
+    shown: Any = redaction.redact_all(without_secrets(msgspec.to_builtins(in_force)))
     found = [
-        SettingJSON(section=section, key=key, value=shown.get(section, {}).get(key), source=source)
-        for section, keys in origins(config).items()
-        for key, source in keys.items()
+        SettingJSON(
+            section=section,
+            key=key,
+            value=value,
+            source=origins.get(f"{section}.{key}", "default"),
+        )
+        for section, values in shown.items()
+        for key, value in values.items()
     ]
     return render.listed(SettingsJSON(settings=found), as_json=as_json)

@@ -105,8 +105,7 @@ def hosts() -> None:
     type=click.Choice(host_listing.ORDERS),
     default=host_listing.ORDERS[0],
     show_default=True,
-    help="Those that are crawled first, the longest queue, the longest wait, the last error, or by "
-    "name.",
+    help="The longest queue first, the longest wait, the last error, or by name.",
 )
 @click.option("--match", "part", metavar="TEXT", default="", help="Only hosts with it in the name.")
 @click.option("--blocked", is_flag=True, help="Only blocked hosts.")
@@ -181,7 +180,7 @@ def list_patterns(store: str, part: str, most: int, *, as_json: bool) -> int:
 @json_option
 def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
     """Hold the URLs that have a pattern: those that are queued, and those to come."""
-    url_pattern = pattern_listing.pattern_named(pattern)
+    url_pattern = exclusions.named(pattern)
     if dry_run:
         with report.reading(store) as connection:
             preview = pattern_listing.preview(connection, pattern)
@@ -201,7 +200,7 @@ def exclude(pattern: str, store: str, *, dry_run: bool, as_json: bool) -> int:
 @json_option
 def include(pattern: str, store: str, *, as_json: bool) -> int:
     """Undo an exclusion: the URLs that it holds go back to the queue."""
-    url_pattern = pattern_listing.pattern_named(pattern)
+    url_pattern = exclusions.named(pattern)
     done = _changed(store, steered_patterns.include, url_pattern)
     said = f"{url_pattern.text} is not excluded: {_released(done)}"
     return _tell(SteeredJSON(pattern=url_pattern.text, released=done), said, as_json=as_json)

@@ -4,8 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from canonry.crawler.cli.terminal import render
-from canonry.crawler.inquiry.url_answer import URLAnswer
-from canonry.crawler.inquiry.url_lines import lines
+from canonry.crawler.inquiry.url_answer import URLAnswer, lines
 
 _WIDTH = 11  # of the names on the left
 _COLOURS = {"fetched": "green", "redirected": "green", "queued": "cyan", "never-seen": "cyan"}

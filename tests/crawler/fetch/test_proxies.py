@@ -2,8 +2,9 @@
 
 import asyncio
 import base64
+import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,24 @@ from canonry.crawler.settings.proxies import Proxies
 HTTP = {"HTTP_PROXY": "http://p.example:3128", "NO_PROXY": "b.example, .c.example:8080 10.0.0.0/8"}
 
 
+MadeProxies = Callable[[str, Mapping[str, str]], Proxies]
+
+
+@pytest.fixture
+def proxies(monkeypatch: pytest.MonkeyPatch) -> MadeProxies:
+    """Return a function that makes proxies by a setting and the only variables."""
+    for name in [*os.environ]:
+        if name == "REQUEST_METHOD" or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+    def made(setting: str, environment: Mapping[str, str]) -> Proxies:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return Proxies(setting)
+
+    return made
+
+
 @pytest.mark.parametrize(
     ("setting", "environment", "url", "expected"),
     [
@@ -41,28 +60,36 @@ HTTP = {"HTTP_PROXY": "http://p.example:3128", "NO_PROXY": "b.example, .c.exampl
         ("", HTTP, "http://c.example:8080/", None),
         ("", HTTP, "http://c.example/", "http://p.example:3128"),
         ("", HTTP, "http://10.2.3.4/", None),
+        ("", HTTP, "http://11.2.3.4/", "http://p.example:3128"),
+        ("", HTTP | {"NO_PROXY": "*.b.example,fd00::/8"}, "http://[fd00::7]/", None),
+        ("", HTTP | {"NO_PROXY": "*.b.example,fd00::/8"}, "http://www.b.example/", None),
         ("", HTTP, "http://[::1]/", None),
         ("", HTTP, "http://localhost/", None),
         ("", {"ALL_PROXY": "http://q.example"}, "https://a.example/", "http://q.example"),
         ("", HTTP | {"http_proxy": "q.example:2"}, "http://a.example/", "http://q.example:2"),
         ("", HTTP | {"REQUEST_METHOD": "GET"}, "http://a.example/", None),
         ("", HTTP | {"no_proxy": "*"}, "http://a.example/", None),
+        ("", HTTP | {"no_proxy": "*"}, "http://11.2.3.4/", None),
     ],
 )
 def test_which_proxy(
-    setting: str, environment: Mapping[str, str], url: str, expected: str | None
+    proxies: MadeProxies,
+    setting: str,
+    environment: Mapping[str, str],
+    url: str,
+    expected: str | None,
 ) -> None:
-    assert Proxies(setting, environment).of(url) == expected
+    assert proxies(setting, environment).of(url) == expected
 
 
 @pytest.mark.parametrize(
     "given", ["socks5://u:s3cret@h", "http://", "http://h/path", "http://u:s3cret@"]
 )
-def test_what_is_no_proxy_is_refused(given: str) -> None:
+def test_what_is_no_proxy_is_refused(proxies: MadeProxies, given: str) -> None:
     with pytest.raises(SettingsError, match=r"^--proxy: proxy in \[fetch\]: allowed is") as one:
         load(None, {"fetch": {"proxy": given}})
     with pytest.raises(ValueError, match=r"^ALL_PROXY: allowed is http.*--proxy none") as other:
-        Proxies("", {"ALL_PROXY": given})
+        proxies("", {"ALL_PROXY": given})
     assert "s3cret" not in f"{one.value} {other.value}"
 
 
@@ -83,18 +110,20 @@ def test_what_is_no_proxy_is_refused(given: str) -> None:
     ],
 )
 def test_what_is_used_and_what_is_ignored_is_told(
-    setting: str, environment: Mapping[str, str], mapped: bool, told: list[str]
+    proxies: MadeProxies,
+    setting: str,
+    environment: Mapping[str, str],
+    mapped: bool,
+    told: list[str],
 ) -> None:
-    found = list(Proxies(setting, environment).notices(all_mapped=mapped))
+    found = list(proxies(setting, environment).notices(all_mapped=mapped))
     assert len(found) == len(told)
     for sentence, part in zip(found, told, strict=True):
         assert part in sentence
 
 
-def test_a_crawl_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ALL_PROXY", "NO_PROXY", "http_proxy", "all_proxy", "no_proxy", "REQUEST_METHOD"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HTTP_PROXY", "http://p.example:3128")
+def test_a_crawl_tells_it(proxies: MadeProxies) -> None:
+    proxies("", {"HTTP_PROXY": "http://p.example:3128"})
     assert any("p.example:3128 (HTTP_PROXY)" in one for one in preparation.of(load(None, {}), []))
 
 
@@ -185,7 +214,7 @@ def test_a_name_that_only_the_proxy_knows_is_looked_up_once_a_minute() -> None:
 
     async def run() -> None:
         guard = GuardedResolver(Names(), [], allow_private=False)
-        routes = ProxyRoutes(Proxies("p.example", {}), [], guard, 1.0)
+        routes = ProxyRoutes(Proxies("p.example"), [], guard, 1.0)
         for _ in range(3):
             assert await routes.of("http://a.example/", "a.example", 80) == "http://p.example"
         assert routes.hides("a.example")

@@ -123,12 +123,13 @@ def test_a_redirect_to_what_cannot_be_fetched_says_so(
 
 def test_redirects_in_a_circle_are_said_to_have_no_end(tmp_path: Path) -> None:
     to = {"/in": "/a", "/a": "/b", "/b": "/a", "/moved": "/page"}
+    to |= {"/near": "/refused", "/refused": "mailto:a@b"}
 
     def answer(head: bytes) -> Answer:
         target = target_of(head)
         if target in to:
             return ok(b"", f"Location: {to[target]}", status="302 Found")
-        return page("/in", "/moved") if target == "/" else page()
+        return page("/in", "/moved", "/near") if target == "/" else page()
 
     crawl(tmp_path, answer)
     store = f"sqlite:///{tmp_path / 'store.db'}"
@@ -136,7 +137,8 @@ def test_redirects_in_a_circle_are_said_to_have_no_end(tmp_path: Path) -> None:
         found = asked(store, f"{SEED}{path}")
         assert (found.state, found.reason) == ("redirected", None)
         assert found.because == "its redirects lead in a circle, and to no page"
-    assert asked(store, f"{SEED}moved").because is None
+    for path in ("moved", "near"):
+        assert asked(store, f"{SEED}{path}").because is None
 
 
 def test_another_spelling_is_that_of_the_known_url(store: str) -> None:
@@ -251,7 +253,6 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
         job = json.loads(database.execute("SELECT settings FROM jobs").fetchone()[0])
         table = {"max_pages": 1, "basic_auth": "***", "headers": ["X: ***"], "unheard-of": 1}
         job["settings"] |= {"hosts": {"a.example": table}, "new": {"x": 1}}
-        job["settings"]["learn"] = {"enabled": "a value that was allowed"}
         database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
         database.execute(
             "UPDATE url_rows SET state = 4, reason = 'host-budget' WHERE suffix LIKE '%/old'"
@@ -264,6 +265,10 @@ def test_a_limit_of_a_host_and_settings_of_another_version_are_understood(tmp_pa
     assert found.remedies[0].startswith("max_pages of [hosts] for a.example in --config")
     repeating = asked(store, f"{SEED}x/x/x/x/x/x/x/x").remedies
     assert repeating == ["it as a seed of the crawl: seeds are always fetched"]
+    job["settings"]["learn"] = {"enabled": "a value that was allowed"}
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database, database:
+        database.execute("UPDATE jobs SET settings = ?", (json.dumps(job),))
+    assert [one.reason for one in asked(store, f"{SEED}old").budgets] == ["pattern-budget"]
 
 
 SLASH = LearnedRule(**to_fields(Rewrite("h.example", "trailing-slash", new="slash")))

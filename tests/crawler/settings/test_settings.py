@@ -7,9 +7,9 @@ from typing import get_type_hints
 import pytest
 
 from canonry.canon.policies import line_of
-from canonry.crawler.settings import SettingsError, is_given, load
+from canonry.crawler.settings import SettingsError, load
 from canonry.crawler.settings.declared import SECTIONS
-from canonry.crawler.settings.sources import origins
+from canonry.crawler.settings.sources import loaded
 
 
 def test_flags_override_the_environment_which_overrides_a_file(
@@ -154,10 +154,13 @@ def test_one_setting_can_be_given_by_its_name(
     assert (found.crawl.max_hops, found.crawl.embeds) == (6, True)
     assert (found.crawl.first, found.fetch.headers) == (("*/a/*", "*/b/*"), ("X: a b",))
     assert load(config, {"crawl": {"max_hops": 7}}).crawl.max_hops == 7, "an option goes before"
-    source = origins(config)["crawl"]
-    assert (source["max_hops"], source["embeds"]) == ("--config", f"{file}, line 3")
-    assert is_given(config, {}, "crawl.first")
-    assert not is_given(config, {}, "crawl.policy")
+    assert loaded(config, {"crawl": {"delay": 2.0}}).origins == {
+        "crawl.max_hops": "--config",
+        "crawl.embeds": f"{file}, line 3",
+        "crawl.first": "--config",
+        "fetch.headers": "--config",
+        "crawl.delay": "--delay",
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from support.stores import candidate, open_store, visited
 
 from canonry.storage import State, Store
 from canonry.storage.reading import report
-from canonry.storage.records import Budget, CachedRobots, Page
+from canonry.storage.records import Budget, CachedRobots
 from canonry.storage.rows import host_rows, leases, waiting
 from canonry.storage.steering import host_list, releases, steered_patterns
 from canonry.storage.steering.releases import Refusal
@@ -56,22 +56,20 @@ def test_hosts_come_in_an_order(store: Store, order: str, names: str) -> None:
         assert (len(rows), has_more) == (2 if order == "error" else 5, False)
 
 
-def test_hosts_that_are_crawled_come_before_those_that_were_only_found(store: Store) -> None:
-    page = Page(200, 0.1, "text/html", 3, b"16 bytes of hash", None, None, 0)
-    for url in ("f.example/", "g.example/1", "g.example/2", "g.example/3"):
-        url_id = store.admit([candidate(f"http://{url}")], 1.0)[0].url_id
-        store.record([visited(url_id, State.FETCHED, page=page)], 9.0)
-    failing = store.admit([candidate("http://h.example/")], 1.0)[0].url_id
-    store.record([visited(failing, State.FAILED, "dns")], 9.0)
-    found = [candidate(f"http://{h}.example/", held="out-of-scope") for h in "xyz"]
+def test_hosts_without_a_queue_come_last_and_those_found_first_before_others(store: Store) -> None:
+    [done] = store.admit([candidate("http://f.example/")], 1.0)
+    store.record([visited(done.url_id, State.FAILED, "dns")], 9.0)
+    found = [candidate(f"http://{h}.example/", held="out-of-scope") for h in "zyx"]
     store.admit(found, 10.0)
     with store.transaction() as connection:
         rows, has_more = host_list.hosts_in(connection)
-        assert "".join(one.name[0] for one in rows) == "caedb" + "gfh" + "xyz"
-        assert not has_more
-        assert {one.name[0]: one.pages for one in rows if one.pages} == {"g": 3, "f": 1}
+        assert ("".join(one.name[0] for one in rows), has_more) == ("caedb" + "fzyx", False)
         rows, has_more = host_list.hosts_in(connection, most=7)
-        assert ("".join(one.name[0] for one in rows), has_more) == ("caedbgf", True)
+        assert ("".join(one.name[0] for one in rows), has_more) == ("caedbfz", True)
+        rows, has_more = host_list.hosts_in(connection, part="Z.example", most=1)
+        assert ([one.name for one in rows], has_more) == (["z.example"], False)
+        rows, has_more = host_list.hosts_in(connection, part="example", order="name", most=2)
+        assert ("".join(one.name[0] for one in rows), has_more) == ("ab", True)
 
 
 def test_hosts_are_found_by_a_part_of_their_name(store: Store) -> None:
@@ -84,14 +82,10 @@ def test_hosts_are_found_by_a_part_of_their_name(store: Store) -> None:
 
 def test_a_host_has_its_last_error_and_the_robots_of_its_origins(store: Store) -> None:
     with store.transaction() as connection:
-        found = {name: host_list.host_named(connection, f"{name}.example") for name in "adx"}
-        a, d = found["a"], found["d"]
-        assert a is not None
-        assert d is not None
-        assert found["x"] is None
+        a, d = (host_list.hosts_in(connection, part=f"{name}.example")[0][0] for name in "ad")
         assert (a.error, a.error_at, d.error, d.error_at) == ("timeout", 7.0, "dns", 8.0)
-        assert waiting.reason_of(connection, a.host_id) == "timeout"
-        assert waiting.reason_of(connection, d.host_id) is None
+        assert waiting.reason_of(connection, a.id) == "timeout"
+        assert waiting.reason_of(connection, d.id) is None
         origins = {
             name: sorted(state.origin for state in states)
             for name, states in host_list.robots_of(connection, [a, d]).items()
