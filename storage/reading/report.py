@@ -216,7 +216,7 @@ class ExportedPage(msgspec.Struct, frozen=True):
     charset: str | None  # encoding it was read in
     etag: str | None  # its entity tag
     modified: str | None  # its Last-Modified
-    same_body_as: MaybeURL  # the first page with the same body, if that is another
+    same_body_as: MaybeURL  # of status 200: the first page with the same body, if that is another
     depth: int  # links from a seed, not counting redirects
     found_on: MaybeURL  # the page or redirect that named it first; null: a seed
     unread: str | None  # reason why its body was not read
@@ -294,11 +294,13 @@ _FIRST_OF_BODY = (
     .correlate(pages)
     .scalar_subquery()
 )
+# Not of errors: a site has one body for all of its missing pages, and each would read all others.
+_FIRST_OF_BODY_IF_OK = case((pages.c.status == OK, _FIRST_OF_BODY))
 # What is no column of the first table that has one of that name.
 _COLUMNS: dict[str, ColumnElement[Any]] = {
     **OF_BODY,
     "same_body_as": select(urls.c.url)
-    .where(urls.c.id == _FIRST_OF_BODY, pages.c.size > 0, urls.c.id < pages.c.url_id)
+    .where(urls.c.id == _FIRST_OF_BODY_IF_OK, pages.c.size > 0, urls.c.id < pages.c.url_id)
     .correlate(pages)
     .scalar_subquery(),
     "unread": case((pages.c.links == UNREAD, urls.c.reason)),

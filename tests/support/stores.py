@@ -1,6 +1,7 @@
 """Stores and candidates for tests: real SQLite files, real keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -182,3 +183,18 @@ def faults_of(connection: Connection) -> list[str]:
         }
         found += [f"{table.name}: no index {name}" for name in sorted(mine - known)]
     return found
+
+
+@contextmanager
+def counted_steps(connection: Connection) -> Iterator[list[int]]:
+    """Count the steps of SQLite's machine that statements take in a block, in tens."""
+    raw = connection.connection.dbapi_connection
+    assert raw is not None
+    counted = [0]
+
+    def count() -> None:
+        counted[0] += 1
+
+    raw.set_progress_handler(count, 10)
+    yield counted
+    raw.set_progress_handler(None, 0)

@@ -10,6 +10,7 @@ from support.stores import (
     admit,
     assert_counts_are_right,
     candidate,
+    counted_steps,
     lease,
     lease_names,
     open_store,
@@ -91,18 +92,9 @@ def test_a_lease_takes_no_longer_where_a_host_has_many_pages(tmp_path: Path) -> 
         with store.transaction() as connection:
             connection.execute(update(url_rows).values(state=State.FETCHED))
         admit(store, [f"http://a.example/new/{few}"])
-        with store.leasing() as connection:
-            raw = connection.connection.dbapi_connection
-            assert raw is not None
-            counted = [0]
-
-            def count(counted: list[int] = counted) -> None:
-                counted[0] += 1
-
-            raw.set_progress_handler(count, 10)
+        with store.leasing() as connection, counted_steps(connection) as counted:
             lease_names(connection, "w", limit=7)
-            raw.set_progress_handler(None, 0)
-            steps.append(counted[0])
+        steps.append(counted[0])
     store.close()
     assert steps[1] < 2 * steps[0]
 
