@@ -63,8 +63,12 @@ class RequestPolicy:
         They are as many as its rules have suppressed, and some ahead of that: the more pages are
         the same under a rule that acts or that none contradicts, the more. A rule that has half of
         what it needs gets the rest, where many URLs wait: it would suppress most of them.
+        Where no rule acts and few URLs wait, no answer could spare a request: none is asked for.
         """
         every = self._site.rules.values()
+        waiting = self._site.pages.number_queued
+        if waiting < limits.WORTHWHILE and not any(rule.state in IN_FORCE for rule in every):
+            return self._site.suppressed
         rules = [rule for rule in every if rule.state in IN_FORCE or not rule.tally.different]
         best = max(rules, key=lambda rule: rule.tally.same, default=None)
         same = 0 if best is None else best.tally.same
@@ -72,8 +76,8 @@ class RequestPolicy:
         if best is not None:
             needed = needed_for(best.rewrite).content
             if needed <= 2 * best.weight < 2 * needed:
-                waiting = limits.SHARE_OF_QUEUE * self._site.pages.number_queued
-                ahead = max(ahead, int(min(waiting, limits.MOST_AHEAD)))
+                share = limits.SHARE_OF_QUEUE * waiting
+                ahead = max(ahead, int(min(share, limits.MOST_AHEAD)))
         return self._site.suppressed + max(ahead, int(limits.SHARE_OF_ANSWERS * self._site.answers))
 
     def tests_of_run(self) -> list[int]:

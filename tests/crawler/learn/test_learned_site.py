@@ -386,6 +386,9 @@ def test_what_waits_in_the_queue_is_not_asked_by_learning() -> None:
         html = f"<h1>{name}</h1><p>About {name}.</p><p>{seen}</p>".encode()
         found = PageAnswer(seen.ljust(16).encode(), blocks_of(html, "text/html"))
         site.page(H + path, url_id, found, None)
+    assert not set(RequestPolicy(site).questions()), "no answer could spare a request"
+    for n in range(WAITING):
+        site.found(f"{H}/waits-{n}?ref=1", 100 + n)
     asked = set(RequestPolicy(site).questions())
     assert asked
     for identity in asked:

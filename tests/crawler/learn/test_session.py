@@ -143,6 +143,7 @@ def test_a_process_may_end_at_any_moment(
 
 def test_the_store_has_pairs_and_the_answers_that_are_needed(tmp_path: Path) -> None:
     crawled = Crawled(tmp_path)
+    crawled.find(WAITING)
     for url in URLS:
         crawled.visit(url)
     assert crawled.number_of(pairs) >= 40
