@@ -17,7 +17,7 @@ from canonry.storage import StoreError
 from canonry.storage.reading import known_url
 from canonry.storage.steering.releases import Refusal
 
-_LISTED = 50
+_LISTED, _BESIDE = 50, 10  # rules on a page of their own, and beside what merged
 _LARGEST_ROW = 10**12 - 1
 
 
@@ -68,7 +68,8 @@ def made_one(connection: Connection, asked: Asked) -> MadeOne:
     """
     if any(map(asked.text, ("state", "host", "id"))):
         return MadeOne(merges=None, rules=_rules(connection, asked))
-    return MadeOne(merges=merge_facts.merges(connection), rules=_rules(connection, asked))
+    active = rule_facts.in_state(connection, STATE_ORDER[0], _BESIDE)
+    return MadeOne(merges=merge_facts.merges(connection), rules=active)
 
 
 def _rules(connection: Connection, asked: Asked) -> RuleListing:
