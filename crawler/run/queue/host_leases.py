@@ -11,7 +11,7 @@ from canonry.storage.rows.waiting import HeldHosts, WaitingHost
 
 _HEARTBEAT = LEASE_SECONDS / 4
 _SOON = 10.0  # seconds; a host that waits no longer than this counts as available
-_LOOKS = 1.0  # seconds between two looks at what people have changed, and other workers want
+_LOOKS = 1.0  # seconds between two looks at what people have changed, and other workers or we want
 _PAUSE = 0.1  # seconds between two handovers, while some hosts still have requests under way
 
 
@@ -47,6 +47,7 @@ class HostLeases:
         self._enough = 2 * concurrency
         self._leased_at = 0.0
         self._looked_at = 0.0
+        self._counted_at = 0.0
         self.maybe_more = True  # the store may have queued URLs that are not loaded
 
     async def refresh(self, now: float) -> None:
@@ -90,14 +91,16 @@ class HostLeases:
     def _needs_hosts(self, now: float) -> bool:
         """Return True if there are too few URLs, or too few domains to request from soon.
 
-        While there are enough URLs, this is True at most once a second.
+        While there are enough URLs, the domains are counted once a second: that reads all hosts.
         """
         if not self.maybe_more:
             return False
         if self._frontier.waiting < self._enough:
             return True
-        soon = now + _SOON
-        return now - self._leased_at > 1.0 and self._frontier.domains_waiting(soon) < self._enough
+        if 0.0 <= now - max(self._leased_at, self._counted_at) <= _LOOKS:
+            return False
+        self._counted_at = now
+        return self._frontier.domains_waiting(now + _SOON) < self._enough
 
     async def _lease(self, now: float, *, overflow: bool) -> None:
         """Load URLs of hosts that are ours or free, and write the pace of those we have.
