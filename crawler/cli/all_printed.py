@@ -10,8 +10,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from canonry.crawler.batch.results import DistinctURL, MappedLine
+from canonry.crawler.cli import status_json
 from canonry.crawler.cli.crawl import crawl_command, scope_command, settings_command
-from canonry.crawler.cli.printed import file_json, store_json
+from canonry.crawler.cli.dedup import dedup_command, keys_command, migrate_command
 from canonry.crawler.cli.rules import policy_command, rules_commands, shared_rules
 from canonry.crawler.cli.store import queue_commands, store_commands
 from canonry.crawler.cli.urls import url_commands
@@ -46,20 +47,20 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
     {
         "canon": url_commands.CanonicalJSON | url_commands.RefusedJSON,  # for each line
         "crawl": crawl_command.CrawlJSON,
-        "dedup": file_json.DedupJSON,
+        "dedup": dedup_command.DedupJSON,
         "demo": DemoResults,
         "explain": url_commands.ExplainJSON,
         "extract": url_commands.ExtractJSON,
         "hosts block": queue_commands.SteeredJSON,
         "hosts list": HostListing,
         "hosts unblock": queue_commands.SteeredJSON,
-        "keys diff": file_json.ComparedKeysJSON,
-        "keys from-store": file_json.WrittenKeysJSON,
-        "keys info": file_json.KeysInfoJSON,
-        "keys merge": file_json.MergedKeysJSON,
-        "keys publish": file_json.PublishedKeysJSON,
-        "keys to-store": file_json.AddedKeysJSON,
-        "migrate": file_json.MigratedJSON,
+        "keys diff": keys_command.ComparedKeysJSON,
+        "keys from-store": keys_command.WrittenKeysJSON,
+        "keys info": keys_command.KeysInfoJSON,
+        "keys merge": keys_command.MergedKeysJSON,
+        "keys publish": keys_command.PublishedKeysJSON,
+        "keys to-store": keys_command.AddedKeysJSON,
+        "migrate": migrate_command.MigratedJSON,
         "patterns exclude": ExclusionPreview | queue_commands.SteeredJSON,
         "patterns include": queue_commands.SteeredJSON,
         "patterns list": PatternListing,
@@ -77,7 +78,7 @@ PRINTED: MappingProxyType[str, Any] = MappingProxyType(
         "rules show": RuleReport,
         "settings": settings_command.SettingsJSON,
         "scope test": scope_command.ScopeJSON,
-        "status": store_json.StatusJSON,
+        "status": status_json.StatusJSON,
         "move": store_commands.MovedJSON,
         "upgrade": store_commands.UpgradeJSON,
         "why": URLAnswer,

@@ -15,7 +15,6 @@ from canonry.crawler.cli.crawl.serve_command import (
 )
 from canonry.crawler.cli.described import described, json_option, store_option
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.store_json import StatusJSON, told
 from canonry.crawler.cli.setting_options import (
     Grouped,
     by_section,
@@ -24,6 +23,7 @@ from canonry.crawler.cli.setting_options import (
     setting_options,
     typed,
 )
+from canonry.crawler.cli.status_json import StatusJSON, told
 from canonry.crawler.cli.terminal import last_words, live, render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct

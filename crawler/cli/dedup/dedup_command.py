@@ -11,7 +11,7 @@ from canonry.crawler.batch import job
 from canonry.crawler.batch.dedup_job import Job, bytes_of
 from canonry.crawler.batch.keying import default_workers
 from canonry.crawler.batch.preference import Preference
-from canonry.crawler.batch.summary import NoURLError
+from canonry.crawler.batch.summary import MergedLines, NoURLError
 from canonry.crawler.cli.dedup.input_options import (
     COLUMN_ADVICE,
     input_format_of,
@@ -27,13 +27,27 @@ from canonry.crawler.cli.described import (
     unless_dash,
 )
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import DedupJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files import inputs
 from canonry.crawler.files.blocks import recognized
 from canonry.crawler.key_files.seen_file import policy_of_keys
 from canonry.crawler.settings import SettingsError
+
+
+class DedupJSON(msgspec.Struct, kw_only=True):
+    """What became of the lines of a dedup."""
+
+    lines: int
+    blank: int
+    distinct: int
+    exact: int  # lines that repeat a spelling
+    seen: int  # lines whose resource was seen before, as the file of --seen says
+    merged: list[MergedLines]  # by the rules that merged them
+    refused: dict[str, int]  # invalid lines, by reason
+    refused_samples: dict[str, str]  # for each of these, a line with its place
+    cut: list[str]  # sources that could not be read to their end
+    seconds: float
 
 
 @described(

@@ -8,14 +8,6 @@ import msgspec
 
 from canonry.canon.policies import versioned_name
 from canonry.crawler.cli.described import DescribedGroup, json_option, store_option
-from canonry.crawler.cli.printed.file_json import (
-    AddedKeysJSON,
-    ComparedKeysJSON,
-    KeysInfoJSON,
-    MergedKeysJSON,
-    PublishedKeysJSON,
-    WrittenKeysJSON,
-)
 from canonry.crawler.cli.terminal import render
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.files.output import check_distinct
@@ -31,6 +23,53 @@ from canonry.crawler.settings import SettingsError
 
 _SIDES = ("first", "second", "both")
 _file_option = click.option("-o", "out", metavar="FILE", required=True, help="The file to write.")
+
+
+class KeysInfoJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of keys."""
+
+    file: str
+    policy: str  # name/version
+    keys: int
+    bytes: int
+    parts: list[int]  # keys in each
+    checked: bool  # True: every checksum is right
+
+
+class MergedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of keys that were merged."""
+
+    keys: int
+    of: int  # keys in all files
+
+
+class ComparedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Two files of keys, compared."""
+
+    only_first: int
+    only_second: int
+    both: int
+
+
+class AddedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were added to a store."""
+
+    keys: int  # in the file
+    new: int  # of these, how many the store did not have
+
+
+class WrittenKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were written to a file."""
+
+    keys: int
+
+
+class PublishedKeysJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """Keys that were published."""
+
+    keys: int
+    file: str  # of the keys, in the folder
+    filter_bits: float  # of the filter, for each key
 
 
 @click.group(cls=DescribedGroup)

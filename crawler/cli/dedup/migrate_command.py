@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import click
+import msgspec
 
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.crawler import named_policies
@@ -27,7 +28,6 @@ from canonry.crawler.cli.described import (
     rules_option,
 )
 from canonry.crawler.cli.exit_codes import FAILED
-from canonry.crawler.cli.printed.file_json import MigratedJSON
 from canonry.crawler.cli.terminal import render, summaries
 from canonry.crawler.cli.terminal.loudness import LOUDNESS
 from canonry.crawler.files import blocks, inputs, output, tables
@@ -36,6 +36,16 @@ from canonry.crawler.files.line_streams import Cut, Line
 from canonry.crawler.plurals import counted
 
 _GROUP = 10_000
+
+
+class MigratedJSON(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the URLs of another program."""
+
+    mapped: int
+    blank: int  # lines
+    refused: dict[str, int]  # invalid lines, by reason
+    refused_samples: dict[str, str]  # for each of these, a line with its place
+    cut: list[str]  # sources that could not be read to their end
 
 
 @described(

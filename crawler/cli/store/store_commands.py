@@ -12,7 +12,7 @@ from canonry.canon.pipeline import is_compiled
 from canonry.canon.policies import versioned_name
 from canonry.crawler import policy_upgrade
 from canonry.crawler.cli.described import described, json_option, known_policy_option, store_option
-from canonry.crawler.cli.printed.store_json import told
+from canonry.crawler.cli.status_json import told
 from canonry.crawler.cli.terminal import render, summaries, url_facts
 from canonry.crawler.cli.terminal.render import print_json
 from canonry.crawler.inquiry.ask import ask

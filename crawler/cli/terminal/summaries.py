@@ -17,7 +17,7 @@ from canonry.storage.shown import columns_of
 from canonry.storage.timestamps import moment
 
 if TYPE_CHECKING:
-    from canonry.crawler.cli.printed.store_json import StatusJSON
+    from canonry.crawler.cli.status_json import StatusJSON
     from canonry.crawler.inquiry.rule_facts import RuleReport
     from canonry.storage.copying import Forecast
     from canonry.storage.reading.report import AliasesRow
