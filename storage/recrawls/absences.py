@@ -305,8 +305,8 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
     was out: once. So was one that a wall has blocked. What a site has lost in the next run as
-    well, half a day later, is gone. A page that redirects to what could not be asked is not gone
-    either, for as long.
+    well, half a day later, is gone. A page that redirects to what could not be asked, and has no
+    page of an earlier run, is not gone either, for as long.
 
     Args:
         connection: in a writing transaction, in a store that has the table.
@@ -324,7 +324,7 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     unasked = {
         url_id
         for url_id, end in ends.items()
-        if end.state in _UNASKED or (end.state, end.reason) == _EXCLUDED
+        if (end.state in _UNASKED or (end.state, end.reason) == _EXCLUDED) and end.answer is None
     }
     give_back(connection, list(unasked))
     for host_id, url_id, _state, settled, absent in rows:

@@ -216,6 +216,20 @@ def test_pages_that_lead_to_what_was_not_asked_are_kept(
     assert titles(store) == ALL
 
 
+def test_a_page_that_moved_to_a_known_one_does_not_come_back_while_that_is_not_asked(
+    store: Store,
+) -> None:
+    night(store, 2, {3: URLS[0]})
+    now = 3 * DAY
+    with store.transaction() as connection:
+        requeueing.requeue(connection, now - 1)
+    closed = [visited(n, State.HELD, "robots") for n in ON_A if n != 3]
+    record(store, [*closed, outcome_of(3, URLS[0]), outcome_of(9, page("page 9"))], now)
+    with store.transaction() as connection:
+        assert recrawl_report.close(connection, now - 10) == []
+    assert titles(store) == {n: title for n, title in ALL.items() if n != 3}
+
+
 def test_what_is_gone_is_asked_ever_more_rarely(store: Store) -> None:
     dead: Answers = {2: GONE, 3: URLS[0], 4: page("forbidden", 403)}
     asked = {2: list[int](), 3: list[int](), 4: list[int]()}
