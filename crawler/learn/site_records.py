@@ -1,6 +1,5 @@
 """Load and save a learned site: its rules with their pairs, and the answers of its pages."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection
@@ -55,14 +54,24 @@ def load(
         site.held = host_urls.held(connection, hosts, _MOST_COUNTED)
         site.suppressed = len(site.held)
     past_urls = host_urls.latest(connection, hosts, _URLS) if whole else []
-    answers = list(ledger.answers_of(connection, hosts)) if whole else []
-    digests: defaultdict[int, set[bytes]] = defaultdict(set)
-    for answer in answers:
-        digests[answer.url_id].add(answer.digest)
     for past in past_urls:
-        _add_url(site, past, canonicalizer, since, digests[past.url_id])
+        _add_url(site, past, canonicalizer, since)
     moved = {past.url_id for past in past_urls if past.state == State.REDIRECTED}
+    answers = list(ledger.answers_of(connection, hosts)) if whole else []
+    known = {(answer.url_id, answer.digest) for answer in answers}
+    # A page of this run that is none of its URL's answers came after them: they are of another run.
+    outdated = {
+        past.url_id
+        for past in past_urls
+        if past.asked >= since > 0
+        and past.status == OK
+        and past.digest is not None
+        and (past.url_id, past.digest) not in known
+    }
+    site.pages.forgotten += outdated & {answer.url_id for answer in answers}
     for answer in answers:
+        if answer.url_id in outdated:
+            continue
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
         page.is_page = not page.is_gone and answer.url_id not in moved
@@ -94,14 +103,8 @@ def first_pages_of(connection: Connection, name: str, until: float) -> list[str]
     return host_urls.first_pages(connection, hosts, _FIRST_PAGES, until)
 
 
-def _add_url(
-    site: LearnedSite,
-    past: PastURL,
-    canonicalizer: Canonicalizer,
-    since: float,
-    digests: Collection[bytes],
-) -> None:
-    """Add a stored URL to a site, which has answers with these digests."""
+def _add_url(site: LearnedSite, past: PastURL, canonicalizer: Canonicalizer, since: float) -> None:
+    """Add a stored URL to a site."""
     identity = canonicalizer.identity(past.url)
     if past.state == State.QUEUED:
         site.pages.found(identity, past.url_id)
@@ -109,9 +112,7 @@ def _add_url(
     page = site.pages.answered(identity, past.url_id)
     page.is_page = past.state == State.FETCHED and past.status == OK
     page.is_gone = past.status in GONE
-    # A page that is none of these answers came after them: they say nothing of now.
-    is_later = page.is_page and bool(digests) and past.digest not in digests
-    page.is_current = past.asked >= since and not is_later
+    page.is_current = past.asked >= since
     if past.canonical is not None:
         page.names = canonicalizer.identity(past.canonical)
 
