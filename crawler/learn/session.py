@@ -34,6 +34,7 @@ from canonry.crawler.learn.wall_effects import WallEffects
 from canonry.crawler.learn.walls import WallPauses
 from canonry.crawler.plurals import agreement, counted
 from canonry.storage import StoreError, facts
+from canonry.storage.clusters.equivalences import held_with_needless_pages
 from canonry.storage.http_status import GONE, OK, PERMANENT_REDIRECTS
 from canonry.storage.learned import applied_rules, classes, rule_rows
 from canonry.storage.learned.rule_rows import TrackedRule
@@ -294,6 +295,7 @@ class LearningSession(StoredRules):
         """Hold fetched URLs whose page is there under the name that rules want.
 
         They were fetched before the rules acted, or to test them. A recrawl begins and ends so.
+        What rules hold keeps no page of its own, which would be shown once the other one is gone.
 
         Args:
             connection: in a writing transaction.
@@ -307,8 +309,8 @@ class LearningSession(StoredRules):
             for name in self._in_force.hosts_of(connection, rule.rewrite)
         }
         if names:  # else the index of a host's URLs would be made for nothing
-            held = applied_rules.hold_fetched(connection, names, self._in_force.change_all, now)
-            pages.remove(connection, held)
+            applied_rules.hold_fetched(connection, names, self._in_force.change_all, now)
+        pages.remove(connection, list(held_with_needless_pages(connection)))
 
     def _observe_all(self, recorded: Iterable[RecordedOutcome]) -> Iterable[str]:
         """Pass answers to their sites; yield the names of these sites."""

@@ -57,7 +57,21 @@ def load(
     for past in past_urls:
         _add_url(site, past, canonicalizer, since)
     moved = {past.url_id for past in past_urls if past.state == State.REDIRECTED}
-    for answer in ledger.answers_of(connection, hosts) if whole else ():
+    answers = list(ledger.answers_of(connection, hosts)) if whole else []
+    known = {(answer.url_id, answer.digest) for answer in answers}
+    # A page of this run that is none of its URL's answers came after them: they are of another run.
+    outdated = {
+        past.url_id
+        for past in past_urls
+        if past.asked >= since > 0
+        and past.status == OK
+        and past.digest is not None
+        and (past.url_id, past.digest) not in known
+    }
+    site.pages.forgotten += outdated & {answer.url_id for answer in answers}
+    for answer in answers:
+        if answer.url_id in outdated:
+            continue
         identity = canonicalizer.identity(answer.url)
         page = site.pages.answered(identity, answer.url_id)
         page.is_page = not page.is_gone and answer.url_id not in moved

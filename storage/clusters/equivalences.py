@@ -6,7 +6,7 @@ resource, too.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -22,10 +22,11 @@ from canonry.storage.clusters.merging_step import (
     merging_step,
 )
 from canonry.storage.http_status import OK
+from canonry.storage.learned.classes import LEARNED
 from canonry.storage.records import UNREAD
 from canonry.storage.sql import counts
-from canonry.storage.sql.bulk import rows_of
-from canonry.storage.sql.schema import aliases, urls
+from canonry.storage.sql.bulk import chunks, rows_of
+from canonry.storage.sql.schema import State, aliases, urls
 
 _ROWS = (
     "SELECT urls.id, urls.url, urls.state, pages.status, pages.title, pages.canonical FROM urls "
@@ -35,6 +36,10 @@ _EDGES = f"SELECT from_id, {', '.join(EDGE_COLUMNS)} FROM aliases WHERE from_id"
 _LEADING = "SELECT to_id, kind FROM aliases WHERE to_id"
 _LEADS = "SELECT DISTINCT from_id FROM aliases WHERE from_id"
 _IS_LED_TO = "SELECT DISTINCT to_id FROM aliases WHERE to_id"
+_HELD_WITH_PAGES = (
+    "SELECT url_id FROM pages JOIN url_rows ON id = url_id "  # noqa: S608 - our names
+    f"WHERE state = {State.HELD:d} AND reason = '{LEARNED}'"
+)
 _AT_ONCE = 1_000  # rows read at once to find out if a URL is a sink
 CONTENT = "content"  # the kind of the step to a page with an equal body
 # Pages whose bodies may be those of others of their hosts; what follows says which bodies.
@@ -96,6 +101,19 @@ def best_of(pages: Mapping[int, str], is_led_to: Callable[[int], object]) -> int
         return not is_led_to(url_id), not url.startswith("https:"), len(url), url_id
 
     return min(pages, key=rank)
+
+
+def held_with_needless_pages(connection: Connection) -> Iterator[int]:
+    """Yield the URLs that learned rules hold as names of a page, and that still have their own.
+
+    They were held after they had been fetched, and maybe while they waited to be fetched again. No
+    export shows their pages, unless the other one goes.
+    """
+    held = connection.exec_driver_sql(_HELD_WITH_PAGES).scalars().all()
+    equivalences = Equivalences(connection)
+    for url_ids in chunks(held):
+        equivalences.prepare(url_ids)
+        yield from (url_id for url_id in url_ids if equivalences.led_end(url_id).steps)
 
 
 class Equivalences:

@@ -158,7 +158,7 @@ def hold_fetched(
         now: seconds since 1970.
 
     Returns:
-        The ids of these URLs; the caller removes their pages.
+        The ids of these URLs, whose pages are needed no longer.
     """
     hosts = _hosts_named(connection, names)
     members, fetched, _free, _deferred = _grouped(connection, hosts, rewrite, rewrite)

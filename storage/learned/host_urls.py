@@ -62,6 +62,7 @@ class PastURL(NamedTuple):
     state: int
     status: int | None  # of its page
     canonical: str | None  # of its page
+    digest: bytes | None  # of its page
     asked: float  # when it was asked last; seconds since 1970
 
 
@@ -108,7 +109,7 @@ def latest(connection: Connection, names: Collection[str], most: int) -> list[Pa
         names: of the hosts, without ports.
         most: how many.
     """
-    of_page = (pages.c.status, pages.c.canonical)
+    of_page = (pages.c.status, pages.c.canonical, pages.c.digest)
     columns = (urls.c.id, urls.c.url, urls.c.state, *of_page, urls.c.due)
     query = _of(names, most, (State.QUEUED, *_ANSWERED), *columns)
     query = query.outerjoin(pages, pages.c.url_id == urls.c.id).order_by(urls.c.id.desc())

@@ -138,7 +138,7 @@ def note(
     present: list[Outcome] = []  # that were absent
     others: list[Outcome] = []
     for outcome in settled:
-        if _is_as_before(outcome, known.pages.get(outcome.url_id)):
+        if _is_as_before(outcome, known):
             present += [outcome] if outcome.url_id in known.rows else []
         elif _is_page(outcome) or _is_absent(outcome):  # else it has no answer of its own
             others.append(outcome)
@@ -172,11 +172,17 @@ def _is_absent(outcome: Outcome) -> bool:
     return outcome.state is State.REDIRECTED or is_error
 
 
-def _is_as_before(outcome: Outcome, before: tuple[float, Page] | None) -> bool:
-    """Return True if a URL has the page that it had, or one for the first time."""
-    if outcome.page is None or outcome.page.status != OK:
-        return outcome.unchanged
-    return outcome.unchanged or before is None or before[1].digest == outcome.page.digest
+def _is_as_before(outcome: Outcome, known: Known) -> bool:
+    """Return True if a URL has its last good page, or one for the first time.
+
+    It is the stored page, unless this run has stored another one before, as of a wall.
+    """
+    before, row = known.pages.get(outcome.url_id), known.rows.get(outcome.url_id)
+    if before is None or not _is_page(outcome):
+        return _is_page(outcome)
+    _at, good = (row and _last_page(row)) or before
+    now = before[1] if outcome.unchanged else outcome.page
+    return now is not None and now.digest == good.digest
 
 
 def _after(
@@ -305,8 +311,8 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
 
     A site whose known pages were all answered by an error, or by few redirects and nothing else,
     was out: once. So was one that a wall has blocked. What a site has lost in the next run as
-    well, half a day later, is gone. A page that redirects to what could not be asked is not gone
-    either, for as long.
+    well, half a day later, is gone. A page that redirects to what could not be asked, and has no
+    page of an earlier run, is not gone either, for as long.
 
     Args:
         connection: in a writing transaction, in a store that has the table.
@@ -324,7 +330,7 @@ def settle(connection: Connection, began: float, since: float) -> tuple[LostPage
     unasked = {
         url_id
         for url_id, end in ends.items()
-        if end.state in _UNASKED or (end.state, end.reason) == _EXCLUDED
+        if (end.state in _UNASKED or (end.state, end.reason) == _EXCLUDED) and end.answer is None
     }
     give_back(connection, list(unasked))
     for host_id, url_id, _state, settled, absent in rows:

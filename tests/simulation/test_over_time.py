@@ -83,6 +83,17 @@ def test_answers_of_two_nights_decide_where_text_changes_by_itself(tmp_path: Pat
     _requests(quiet_site(_PAGES, parameters=[lang], tokens=True), 3, tmp_path)
 
 
+def test_a_name_that_a_rule_held_while_it_waited_shows_no_page_that_is_gone(
+    tmp_path: Path,
+) -> None:
+    """All pages move, and then some go: what held their old names is not what is gone."""
+    lang = Parameter("lang", ("en", "de"), Span(0, 1), selects=ALWAYS)
+    sid = Parameter("sid", (), ALWAYS, NEVER)
+    site = quiet_site(_PAGES, parameters=[lang, sid], styles=[(0, "item"), (3, "docs")])
+    site.pages |= dict.fromkeys(range(1, _PAGES, 4), Span(0, 3))
+    _requests(site, 5, tmp_path)
+
+
 def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
     site = quiet_site(_PAGES, accidents=[("log-in", Span(2, 2))], secure=2)
     _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))

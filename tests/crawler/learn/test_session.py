@@ -19,6 +19,7 @@ from canonry.crawler.learn.session import LearningSession, RuleReports
 from canonry.storage import Outcome, Page, Queued, State
 from canonry.storage.learned import rule_rows
 from canonry.storage.learned.rule_rows import TrackedRule
+from canonry.storage.rows import requeueing
 from canonry.storage.sql.schema import answers, pairs
 
 H = "http://h.example"
@@ -33,20 +34,31 @@ class Crawled:
         self.store = open_store(folder)
         self.notices: list[str] = []
         self.requests = 0
+        self._edition = ""
+        self._now = self._began = 1e6
         self.begin()
-        self._now = 1e6
 
     def begin(self) -> None:
         """Begin a process."""
-        self.session = LearningSession(MAKE, self.notices.append)
+        self.session = LearningSession(MAKE, self.notices.append, began=self._began)
         self.store.rules = self.session
         self._probes = list[Probe]()
 
     def body(self, url: str) -> bytes:
         """Return a page that has a token; a parameter, and a slash at the end, select nothing."""
         self.requests += 1
-        name = url.partition("?")[0].rstrip("/")
+        name = url.partition("?")[0].rstrip("/") + self._edition
         return f"<p>token {self.requests}</p><h1>{name}</h1><div>All about {name}.</div>".encode()
+
+    def begin_the_next_night(self) -> None:
+        """End the run; in another one, each page has another text, and is visited again."""
+        job = self.store.begin_job("crawl", "{}", self._began)
+        self.store.end_job(job, "finished", self._now)
+        self._began = self._now = self._now + 80_000
+        self._edition += ", revised"
+        with self.store.transaction() as connection:
+            requeueing.requeue(connection, self._now)
+        self.begin()
 
     def find(self, urls: Sequence[str]) -> None:
         """Find URLs, which wait in the queue."""
@@ -139,6 +151,21 @@ def test_a_process_may_end_at_any_moment(
         broken.visit(url, interruption)
     assert {rule[0] for rule in broken.rules().values()} == {"active"}
     assert all(rule[2] == 0 for rule in broken.rules().values())
+
+
+@pytest.mark.parametrize("interruption", ["", *INTERRUPTED])
+def test_pages_that_change_in_a_night_in_which_processes_end_are_what_they_were(
+    tmp_path: Path, interruption: str
+) -> None:
+    crawled = Crawled(tmp_path)
+    crawled.find(URLS)
+    for url in URLS:
+        crawled.visit(url)
+    crawled.begin_the_next_night()
+    for number, url in enumerate(URLS):
+        crawled.visit(url, interruption if number % 7 == 3 else "")
+    assert [rule[::2] for rule in crawled.rules().values()] == [("active", 0)] * 2
+    assert not [notice for notice in crawled.notices if "suspended" in notice]
 
 
 def test_the_store_has_pairs_and_the_answers_that_are_needed(tmp_path: Path) -> None:

@@ -7,8 +7,11 @@ from support.databases import url_of
 from support.stores import candidate, open_store, visited
 
 from canonry.storage import Hop, Page, State, Store
-from canonry.storage.clusters.equivalences import Equivalences
+from canonry.storage.clusters.equivalences import Equivalences, held_with_needless_pages
+from canonry.storage.learned import classes
 from canonry.storage.reading import report
+from canonry.storage.rows import pages
+from canonry.storage.sql import transitions
 
 pytestmark = pytest.mark.every_database
 
@@ -199,3 +202,22 @@ def test_a_chain_of_any_length_has_one_end(web: Web, tmp_path: Path) -> None:
         web.moved(f"/{n}", f"/{n + 1}")
     web.page("/40", page())
     assert set(web.representatives(tmp_path).values()) == {"/40"}
+
+
+def test_what_rules_hold_needs_no_page_while_it_is_a_name_of_another_one(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    web = Web(store)
+    for path in ("/a", "/b", "/held-a", "/held-b"):
+        web.page(path, page())
+    web.moved("/moved", "/b")
+    a, b, held_a, held_b, moved = web.url_ids.values()
+    edges = [(held_a, a, f"{A}/a"), (held_b, moved, f"{A}/moved")]
+    with store.transaction() as connection:
+        transitions.move_ids(connection, [held_a, held_b], classes.HELD)
+        classes.put_edges(connection, edges, 3.0)
+        assert set(held_with_needless_pages(connection)) == {held_a, held_b}
+        transitions.move_ids(connection, [b], (State.FAILED, "status"))
+        assert set(held_with_needless_pages(connection)) == {held_a}, "it may be the last one"
+        pages.remove(connection, [held_a])
+        assert set(held_with_needless_pages(connection)) == set()
+    store.close()

@@ -202,6 +202,19 @@ def test_a_wall_that_a_killed_process_met_first_gives_back_too(store: Store) -> 
     assert titles(store) == ALL | {10: "something went wrong"}
 
 
+def test_a_wall_that_is_asked_twice_before_it_is_found_gives_back_too(store: Store) -> None:
+    """A process was killed after it had met the wall, and the clock was set back."""
+    now, wall = 2 * DAY, page("something went wrong")
+    for at in (now, now - 3_600):
+        with store.transaction() as connection:
+            requeueing.queue_ids_again(connection, ON_A)
+        record(store, [outcome_of(n, wall) for n in ON_A], at)
+    with store.transaction() as connection:
+        walled.keep(connection, 1)
+        walled.hold(connection, ON_A[1:])
+    assert titles(store) == ALL
+
+
 @pytest.mark.parametrize("end", [(State.HELD, "robots"), (State.FAILED, "timeout")])
 def test_pages_that_lead_to_what_was_not_asked_are_kept(
     store: Store, end: tuple[State, str]
@@ -214,6 +227,20 @@ def test_pages_that_lead_to_what_was_not_asked_are_kept(
     with store.transaction() as connection:
         assert [one.host for one in recrawl_report.close(connection, now - 10)] == ["a.example"]
     assert titles(store) == ALL
+
+
+def test_a_page_that_moved_to_a_known_one_does_not_come_back_while_that_is_not_asked(
+    store: Store,
+) -> None:
+    night(store, 2, {3: URLS[0]})
+    now = 3 * DAY
+    with store.transaction() as connection:
+        requeueing.requeue(connection, now - 1)
+    closed = [visited(n, State.HELD, "robots") for n in ON_A if n != 3]
+    record(store, [*closed, outcome_of(3, URLS[0]), outcome_of(9, page("page 9"))], now)
+    with store.transaction() as connection:
+        assert recrawl_report.close(connection, now - 10) == []
+    assert titles(store) == {n: title for n, title in ALL.items() if n != 3}
 
 
 def test_what_is_gone_is_asked_ever_more_rarely(store: Store) -> None:
