@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import databases, sites
+from support import compiled, databases, sites
 from support.forking import Fork
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("COLUMNS", "LINES", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(name, None)
 sys.dont_write_bytecode = False
+
+compiled.share()
 
 settings.register_profile(
     "canonry",

@@ -14,7 +14,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cache
@@ -144,6 +145,7 @@ def _serve(requests: socket.socket) -> None:
     for module in COMMANDS.values():
         importlib.import_module(f"canonry.crawler.cli.{module}")
     importlib.import_module("canonry.crawler.run.workers")
+    importlib.import_module("canonry").canonicalize("http://a.example/")  # compiles its patterns
     gc.freeze()  # else each fork collects, and so copies, all that was imported
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait
     while True:
@@ -200,7 +202,27 @@ def _run(request: dict[str, object], fds: list[int]) -> None:
     sys.modules["__main__"] = main
     from canonry.__main__ import main as command  # noqa: PLC0415 - as above
 
-    command()
+    _end(command)
+
+
+def _end(command: Callable[[], None]) -> None:
+    """Run the command and end as Python does, but free nothing: it would copy all the memory."""
+    code: object = 0
+    try:
+        command()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else error.code is not None
+    except BaseException:  # noqa: BLE001 - Python's own end shows it
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    threading._shutdown()  # noqa: SLF001 - what Python itself calls
+    atexit._run_exitfuncs()  # noqa: SLF001 - same
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            code = 120  # as Python's
+    os._exit(int(code))
 
 
 if __name__ == "__main__":
