@@ -96,18 +96,16 @@ def _causes(item: pytest.Function) -> set[str]:
     if hasattr(item, "callspec") and item.callspec.params.get("database") in _SERVERS:
         found.add("postgresql")
     test = getattr(item.function, "hypothesis", None)
-    names = _names_of_a_test(test.inner_test if test else item.function)
-    if not _SIGNALS.isdisjoint(names):
-        found.add("kills")
-    if any(getattr(item.module, name, None) in _STARTERS for name in names):
-        found.add("processes")
-    return found
+    return found | _causes_in(test.inner_test if test else item.function)
 
 
 @cache
-def _names_of_a_test(function: FunctionType) -> set[str]:
-    """Return the names that a test uses; it is asked for once for each set of parameters."""
-    return _names(function, set())
+def _causes_in(function: FunctionType) -> set[str]:
+    """Return those by the code of a test; it is asked for once for each set of parameters."""
+    names = _names(function, set())
+    starts = any(function.__globals__.get(name) in _STARTERS for name in names)
+    found = {"processes"} if starts else set()
+    return found if _SIGNALS.isdisjoint(names) else found | {"kills"}
 
 
 def _names(function: FunctionType, seen: set[FunctionType]) -> set[str]:
