@@ -79,7 +79,7 @@ async def crawl(*, with_keys: bool) -> Counter[str]:
         )
 
         @crawler.router.default_handler
-        async def _(context: Any) -> None:
+        async def _(context: Any) -> None:  # noqa: ANN401 - crawlee is not imported yet
             await context.enqueue_links(transform_request_function=keys if with_keys else None)
 
         start = str(server.make_url("/"))

