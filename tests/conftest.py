@@ -62,6 +62,7 @@ _BY_FIXTURE = {
 # How long tests with a marker take, and laws, against others.
 _WEIGHTS = {"browser": 5, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
 _WEIGHT_OF_A_LAW = 3
+_CRAWLS = {"follow": 30, "crawl": 6}  # by names of functions: nights, and crawls in this process
 _FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
 # The fixtures of the servers, by the kinds of databases that tests name.
 _SERVERS = {"postgresql": "server", databases.OLDEST: "oldest_server"}
@@ -83,9 +84,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.timeout(_FIRST_DOWNLOAD))
     weights: Counter[Path] = Counter()
     for item in items:
-        is_law = hasattr(getattr(item, "function", None), "hypothesis")
-        marks = sum(_WEIGHTS.get(mark.name, 0) for mark in item.iter_markers())
-        weights[item.path] += 1 + marks + _WEIGHT_OF_A_LAW * is_law
+        weights[item.path] += 0.1 + sum(_WEIGHTS.get(mark.name, 0) for mark in item.iter_markers())
+        if isinstance(item, pytest.Function):
+            weights[item.path] += _WEIGHT_OF_A_LAW * hasattr(item.function, "hypothesis")
+            weights[item.path] += max(_CRAWLS.get(name, 0) for name in ("", *_names_of(item)))
     # Files that take long go first: one that is started last keeps all others waiting.
     items.sort(key=lambda item: -weights[item.path])
 
@@ -95,17 +97,24 @@ def _causes(item: pytest.Function) -> set[str]:
     found = {_BY_FIXTURE[name] for name in item.fixturenames if name in _BY_FIXTURE}
     if hasattr(item, "callspec") and item.callspec.params.get("database") in _SERVERS:
         found.add("postgresql")
+    names = _names_of(item)
+    if not _SIGNALS.isdisjoint(names):
+        found.add("kills")
+    if any(item.function.__globals__.get(name) in _STARTERS for name in names):
+        found.add("processes")
+    return found
+
+
+def _names_of(item: pytest.Function) -> set[str]:
+    """Return the names that a test uses."""
     test = getattr(item.function, "hypothesis", None)
-    return found | _causes_in(test.inner_test if test else item.function)
+    return _names_in(test.inner_test if test else item.function)
 
 
 @cache
-def _causes_in(function: FunctionType) -> set[str]:
-    """Return those by the code of a test; it is asked for once for each set of parameters."""
-    names = _names(function, set())
-    starts = any(function.__globals__.get(name) in _STARTERS for name in names)
-    found = {"processes"} if starts else set()
-    return found if _SIGNALS.isdisjoint(names) else found | {"kills"}
+def _names_in(function: FunctionType) -> set[str]:
+    """Return them; it is asked for once for each set of parameters."""
+    return _names(function, set())
 
 
 def _names(function: FunctionType, seen: set[FunctionType]) -> set[str]:

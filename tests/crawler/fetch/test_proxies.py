@@ -12,6 +12,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from click.testing import CliRunner
 from support.servers import Answer, Raw, ok, raw_server
 from support.sites import from_thread
+from support.tables import each
 
 from canonry.crawler.cli.commands import main
 from canonry.crawler.fetch.addresses import GuardedResolver
@@ -26,7 +27,7 @@ from canonry.crawler.settings.proxies import Proxies
 HTTP = {"HTTP_PROXY": "http://p.example:3128", "NO_PROXY": "b.example, .c.example:8080 10.0.0.0/8"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("setting", "environment", "url", "expected"),
     [
         ("", {}, "http://a.example/", None),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
+from support.tables import each
 
 from canonry.canon.learned import Rewrite, RuleState
 from canonry.crawler.learn.decision import decide
@@ -46,7 +47,7 @@ def evidence(
     return rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "says"),
     [
         (
