@@ -13,8 +13,8 @@ import pytest
 import trustme
 from google.protobuf import descriptor_pb2
 from support import frontiers
-from support.frontiers import Client, known
 from support.forking import Fork
+from support.frontiers import Client, known
 from support.sites import run_command, start
 
 from canonry.crawler.frontier import messages
