@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import databases, sites
+from support import compiled, databases, sites
 from support.forking import Fork
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("COLUMNS", "LINES", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(name, None)
 sys.dont_write_bytecode = False
+
+compiled.share()
 
 settings.register_profile(
     "canonry",
@@ -60,6 +62,7 @@ _BY_FIXTURE = {
 # How long tests with a marker take, and laws, against others.
 _WEIGHTS = {"browser": 5, "kills": 60, "processes": 8, "postgresql": 5, "slow": 20}
 _WEIGHT_OF_A_LAW = 3
+_CRAWLS = {"follow": 30, "crawl": 6}  # by names of functions: nights, and crawls in this process
 _FIRST_DOWNLOAD = 600  # seconds: the first test with a browser may have to fetch it
 # The fixtures of the servers, by the kinds of databases that tests name.
 _SERVERS = {"postgresql": "server", databases.OLDEST: "oldest_server"}
@@ -81,9 +84,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.timeout(_FIRST_DOWNLOAD))
     weights: Counter[Path] = Counter()
     for item in items:
-        is_law = hasattr(getattr(item, "function", None), "hypothesis")
-        marks = sum(_WEIGHTS.get(mark.name, 0) for mark in item.iter_markers())
-        weights[item.path] += 1 + marks + _WEIGHT_OF_A_LAW * is_law
+        weights[item.path] += 0.1 + sum(_WEIGHTS.get(mark.name, 0) for mark in item.iter_markers())
+        if isinstance(item, pytest.Function):
+            weights[item.path] += _WEIGHT_OF_A_LAW * hasattr(item.function, "hypothesis")
+            weights[item.path] += max(_CRAWLS.get(name, 0) for name in ("", *_names_of(item)))
     # Files that take long go first: one that is started last keeps all others waiting.
     items.sort(key=lambda item: -weights[item.path])
 
@@ -93,18 +97,23 @@ def _causes(item: pytest.Function) -> set[str]:
     found = {_BY_FIXTURE[name] for name in item.fixturenames if name in _BY_FIXTURE}
     if hasattr(item, "callspec") and item.callspec.params.get("database") in _SERVERS:
         found.add("postgresql")
-    test = getattr(item.function, "hypothesis", None)
-    names = _names_of_a_test(test.inner_test if test else item.function)
+    names = _names_of(item)
     if not _SIGNALS.isdisjoint(names):
         found.add("kills")
-    if any(getattr(item.module, name, None) in _STARTERS for name in names):
+    if any(item.function.__globals__.get(name) in _STARTERS for name in names):
         found.add("processes")
     return found
 
 
+def _names_of(item: pytest.Function) -> set[str]:
+    """Return the names that a test uses."""
+    test = getattr(item.function, "hypothesis", None)
+    return _names_in(test.inner_test if test else item.function)
+
+
 @cache
-def _names_of_a_test(function: FunctionType) -> set[str]:
-    """Return the names that a test uses; it is asked for once for each set of parameters."""
+def _names_in(function: FunctionType) -> set[str]:
+    """Return them; it is asked for once for each set of parameters."""
     return _names(function, set())
 
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from support.tables import each
 
 import canonry
 from canonry.canon.policies import Policy, from_toml, preset
@@ -106,23 +107,23 @@ def refused(call: Call, given: object) -> None:
     assert URL not in str(caught.value)
 
 
-@pytest.mark.parametrize("call", [*URLS.values(), *OPTIONAL.values()], ids=[*URLS, *OPTIONAL])
+@each("call", [*URLS.values(), *OPTIONAL.values()])
 def test_one_url_is_wanted(call: Call) -> None:
     for given in NO_TEXT[1:]:
         refused(call, given)
 
 
-@pytest.mark.parametrize("call", URLS.values(), ids=URLS)
+@each("call", URLS.values())
 def test_none_is_no_url(call: Call) -> None:
     refused(call, None)
 
 
-@pytest.mark.parametrize("call", OPTIONAL.values(), ids=OPTIONAL)
+@each("call", OPTIONAL.values())
 def test_none_is_no_base_where_a_base_is_optional(call: Call) -> None:
     call(None)
 
 
-@pytest.mark.parametrize("call", TEXTS.values(), ids=TEXTS)
+@each("call", TEXTS.values())
 def test_a_text_is_wanted(call: Call) -> None:
     for given in NO_STR:
         refused(call, given)
@@ -202,10 +203,10 @@ def test_a_base_that_is_not_absolute_is_refused_at_once(policy: str, base: str) 
 RULES = canonry.RuleSet([], "web/1")
 
 
-@pytest.mark.parametrize("make", [MAKE, canonry.Canonicalizer("rfc3986"),
+@each("make", [MAKE, canonry.Canonicalizer("rfc3986"),
                                   canonry.Canonicalizer("web", RULES)])  # fmt: skip
-@pytest.mark.parametrize("of", [list, iter])
-@pytest.mark.parametrize("place", [0, 1, 3_000])
+@each("of", [list, iter])
+@each("place", [0, 1, 3_000])
 def test_what_is_no_url_is_named_by_its_index(
     make: canonry.Canonicalizer, of: Call, place: int
 ) -> None:

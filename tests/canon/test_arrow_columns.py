@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import anything
+from support.tables import each
 
 import canonry
 from canonry.canon.pipeline.native import VERSION
@@ -55,8 +56,8 @@ def rows(urls: object) -> list[tuple[str | None, bytes | None, str | None]]:
     return [tuple(row[name] for name in columns) for row in found.to_pylist()]
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=str)
-@pytest.mark.parametrize("first", [0, 1, 3, 5, 6])
+@each("kind", TYPES)
+@each("first", [0, 1, 3, 5, 6])
 def test_every_type_and_every_slice(kind: pa.DataType, first: int) -> None:
     given_urls = pa.array(URLS).cast(kind)[first:]
     assert rows(given_urls) == [expected(url) for url in URLS[first:]]

@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from canonry.canon import InvalidURL, Reason, canonicalize, redact
 from canonry.canon.redaction import redact_all, redact_message, redact_refused
@@ -12,7 +13,7 @@ from canonry.canon.redaction import redact_all, redact_message, redact_refused
 SECRET = "s3cret"  # noqa: S105 - what has to disappear
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "shown"),
     [
         (f"http://u:{SECRET}@h/", "http://u:***@h/"),

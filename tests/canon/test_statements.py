@@ -1,6 +1,7 @@
 """What the five documents state, statement by statement, where no other test has it as its own."""
 
 import pytest
+from support.tables import each
 from support.vectorfiles import cases
 
 import canonry
@@ -16,7 +17,7 @@ def members(document: str, name: str) -> set[str]:
     return {char for char in _ASCII if matches(name, char, document=document)}
 
 
-@pytest.mark.parametrize(("why", "document", "name", "chars"), cases("character_classes.txt", 3))
+@each(("why", "document", "name", "chars"), cases("character_classes.txt", 3))
 def test_character_classes(why: str, document: str, name: str, chars: str) -> None:
     assert members(document, name) == set(chars.replace("A-Za-z0-9", _ALNUM)), why
 
@@ -54,15 +55,13 @@ def test_what_a_normalizer_unescapes(why: str, policy: str, chars: str, before: 
     assert decoded == set(chars.replace("A-Za-z0-9", _ALNUM)), why
 
 
-@pytest.mark.parametrize("row", cases("components.txt", 6), ids=lambda row: row[1])
+@each("row", cases("components.txt", 6))
 def test_components(row: tuple[str, ...]) -> None:
     why, text, *expected = row
     assert list(canonry.parse(text)) == [None if v == "-" else v for v in expected], why
 
 
-@pytest.mark.parametrize(
-    ("why", "dialect", "base", "document", "reference", "target"), cases("documents.txt", 5)
-)
+@each(("why", "dialect", "base", "document", "reference", "target"), cases("documents.txt", 5))
 def test_the_current_document(
     why: str, dialect: str, base: str, document: str, reference: str, target: str
 ) -> None:
@@ -71,7 +70,7 @@ def test_the_current_document(
     assert found == target, why
 
 
-@pytest.mark.parametrize(("why", "scheme", "port"), cases("scheme_ports.txt", 2))
+@each(("why", "scheme", "port"), cases("scheme_ports.txt", 2))
 def test_default_ports(why: str, scheme: str, port: str) -> None:
     """A default port is dropped, and every other one stays."""
     ports = {row[2] for row in cases("scheme_ports.txt", 2)} - {"none"}
@@ -85,7 +84,7 @@ def test_default_ports(why: str, scheme: str, port: str) -> None:
     assert (SCHEMES[scheme].port if scheme in SCHEMES else None) in {port, None}
 
 
-@pytest.mark.parametrize(("why", "policy", "url", "reason"), cases("refused.txt", 3))
+@each(("why", "policy", "url", "reason"), cases("refused.txt", 3))
 def test_refused(why: str, policy: str, url: str, reason: str) -> None:
     with pytest.raises(canonry.InvalidURL) as caught:
         canonry.canonicalize(url, policy=policy)

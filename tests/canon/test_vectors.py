@@ -5,6 +5,7 @@ from contextlib import suppress
 from itertools import chain
 
 import pytest
+from support.tables import each
 from support.vectorfiles import cases
 from vectors.freeze import rows_hash, urls_of
 
@@ -23,7 +24,7 @@ LISTS = Parameters(
 )
 
 
-@pytest.mark.parametrize(("why", "reference", "strict", "lenient"), cases("resolve_rfc3986.txt", 3))
+@each(("why", "reference", "strict", "lenient"), cases("resolve_rfc3986.txt", 3))
 def test_the_examples_of_rfc_3986(why: str, reference: str, strict: str, lenient: str) -> None:
     assert canonry.resolve(reference, _BASE) == strict, why
     expected = strict if lenient == "=" else lenient
@@ -35,22 +36,22 @@ def test_all_examples_of_rfc_3986_are_there() -> None:
     assert len(cases("resolve_rfc3986.txt", 3)) == 42
 
 
-@pytest.mark.parametrize(("why", "base", "reference", "target"), cases("resolve_absent.txt", 3))
+@each(("why", "base", "reference", "target"), cases("resolve_absent.txt", 3))
 def test_undefined_is_not_empty(why: str, base: str, reference: str, target: str) -> None:
     assert canonry.resolve(reference, base) == target, why
 
 
-@pytest.mark.parametrize(("why", "policy", "url", "identity"), cases("canonical.txt", 3))
+@each(("why", "policy", "url", "identity"), cases("canonical.txt", 3))
 def test_canonical_forms(why: str, policy: str, url: str, identity: str) -> None:
     assert canonry.canonicalize(url, policy=policy) == identity, why
 
 
-@pytest.mark.parametrize(("why", "policy", "url", "surt"), cases("surt.txt", 3))
+@each(("why", "policy", "url", "surt"), cases("surt.txt", 3))
 def test_surts(why: str, policy: str, url: str, surt: str) -> None:
     assert canonry.surt(url, policy=policy) == surt, why
 
 
-@pytest.mark.parametrize(("why", "policy", "one", "other"), cases("distinct.txt", 3))
+@each(("why", "policy", "one", "other"), cases("distinct.txt", 3))
 def test_pairs_that_must_stay_distinct(why: str, policy: str, one: str, other: str) -> None:
     assert canonry.key(one, policy=policy) != canonry.key(other, policy=policy), why
     assert [url for url in (one, other) if not stays(url, policy)] == [], "not idempotent"
@@ -80,7 +81,7 @@ def test_what_is_near_the_example_of_a_rule_has_one_form(policy: str) -> None:
     assert changed == []
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@each("step", STEPS)
 def test_every_rule_does_what_its_example_says(step: Step) -> None:
     apply = step.bound(LISTS).apply
     before, after = (Parts.of(text) for text in (step.before, step.after))
@@ -88,7 +89,7 @@ def test_every_rule_does_what_its_example_says(step: Step) -> None:
     assert apply(after) is after, "a rule with nothing to do returns the same object"
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@each("step", STEPS)
 def test_every_step_has_a_function_or_makes_one_from_lists(step: Step) -> None:
     assert (step.apply is unchanged) == (step.bind is not None)
 
@@ -132,7 +133,7 @@ def test_a_changed_policy_needs_a_new_version(
     assert (released_one.fingerprint, rows_hash(released_one)) == (found, rows), why
 
 
-@pytest.mark.parametrize(("why", "policy", "version", "url", "key"), cases("keys.txt", 4))
+@each(("why", "policy", "version", "url", "key"), cases("keys.txt", 4))
 def test_keys_are_frozen(why: str, policy: str, version: str, url: str, key: str) -> None:
     assert canonry.key(url, policy=f"{policy}@{version}").hex() == key, why
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
-from moto.server import ThreadedMotoServer
 from pyarrow import parquet
+from support.late import Late
 from support.sites import run_command
 from support.stores import hold_a_name
 
@@ -68,7 +68,7 @@ class Cutting:
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[tuple[str, int]]:
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server = Late("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     yield server.get_host_and_port()
     server.stop()

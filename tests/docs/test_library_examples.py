@@ -3,7 +3,7 @@
 import doctest
 from inspect import isfunction
 
-import pytest
+from support.tables import each
 
 import canonry
 
@@ -19,7 +19,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@each("name", SHOWN)
 def test_the_example_of_a_docstring_runs(name: str) -> None:
     text = SHOWN[name].__doc__ or ""
     found = doctest.DocTestParser().get_doctest(text, {"canonry": canonry}, name, None, 0)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 from support import databases
+from support.forking import on_path
 from support.ports import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -81,22 +82,22 @@ def run(page: Path, folder: Path, database: str) -> None:
     script, commands = script_of(page)
     port = str(free_port())
     script = script.replace(_PORT, port).replace(_DATABASE, database)
-    bin_folder = Path(sys.executable).parent
-    with (folder / ".printed").open("wb") as output:
+    path = f"{folder / '.bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    with on_path(folder / ".bin"), (folder / ".printed").open("wb") as output:
         process = subprocess.Popen(
             ["/bin/bash", "-c", script],
             cwd=folder,
-            env={"PATH": f"{bin_folder}:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(folder)},
+            env={"PATH": path, "LANG": "C.UTF-8", "HOME": str(folder)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    try:
-        process.wait(100)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # the servers that the page has started, too
+        try:
+            process.wait(100)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # the servers that the page has started, too
     printed = (folder / ".printed").read_text(encoding="utf-8").replace(port, _PORT)
     results = re.split(rf"{re.escape(_MARK)}(\d+)\n", printed)
     assert len(results) == 2 * len(commands) + 1, printed

@@ -14,6 +14,7 @@ from support.stores import assert_counts_are_right, faults_of, open_store
 
 pytestmark = pytest.mark.sqlite
 _PAGES = 32
+_FEW = 16  # pages, where nothing is learned of names
 _BAD_NIGHTS: list[Accident] = [
     *("error page", "consent", "log-in", "gone", "to home", "unavailable", "robots closed"),
 ]
@@ -95,18 +96,18 @@ def test_a_name_that_a_rule_held_while_it_waited_shows_no_page_that_is_gone(
 
 
 def test_an_outage_in_a_night_of_two_runs_is_one_outage(tmp_path: Path) -> None:
-    site = quiet_site(_PAGES, accidents=[("log-in", Span(2, 2))], secure=2)
+    site = quiet_site(_FEW, accidents=[("log-in", Span(2, 2))], secure=2)
     _requests(site, 3, tmp_path, faults=Faults(kills=2, workers=2))
 
 
 def test_a_wall_of_two_nights_that_two_workers_meet_hides_nothing(tmp_path: Path) -> None:
     accidents: list[tuple[Accident, Span]] = [("error page", Span(2, 3))]
-    site = quiet_site(_PAGES, accidents=accidents)
+    site = quiet_site(_FEW, accidents=accidents)
     _requests(site, 4, tmp_path, faults=Faults(kills=1, workers=2))
 
 
 def test_a_clock_that_was_ahead_before_all_is_gone_loses_nothing(tmp_path: Path) -> None:
-    site = quiet_site(_PAGES, accidents=[("gone", Span(2, 2))])
+    site = quiet_site(_FEW, accidents=[("gone", Span(2, 2))])
     jumps = {1: Faults(jump=90_000)}
     assert follow([site], 3, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
 
@@ -115,13 +116,13 @@ def test_a_clock_that_was_ahead_before_all_is_gone_loses_nothing(tmp_path: Path)
 def test_what_a_clock_that_was_ahead_believed_to_be_gone_is_asked_in_the_next_night(
     tmp_path: Path, accident: Accident
 ) -> None:
-    site = quiet_site(_PAGES, accidents=[(accident, Span(2, 3))])
+    site = quiet_site(_FEW, accidents=[(accident, Span(2, 3))])
     jumps = {3: Faults(jump=90_000)}
     assert follow([site], 4, "ahead", tmp_path, lambda n: jumps.get(n, Faults())) == []
 
 
 def test_pages_that_redirect_to_what_cannot_be_asked_are_kept(tmp_path: Path) -> None:
-    _requests(quiet_site(_PAGES, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
+    _requests(quiet_site(_FEW, accidents=[("robots broken", Span(2, 3))], secure=2), 4, tmp_path)
 
 
 @pytest.mark.parametrize("tokens", [False, True])
@@ -137,7 +138,7 @@ def test_pages_that_change_leave_a_rule_as_it_is(tmp_path: Path, tokens: bool) -
 
 def test_one_bad_night_costs_one_night(tmp_path: Path) -> None:
     sites = [
-        replace(quiet_site(_PAGES, accidents=[(accident, Span(3, 3))]), host=f"s{n}.example")
+        replace(quiet_site(_FEW, accidents=[(accident, Span(3, 3))]), host=f"s{n}.example")
         for n, accident in enumerate(_BAD_NIGHTS)
     ]
     found = _requests(sites, 4, tmp_path)
@@ -148,30 +149,30 @@ def test_one_bad_night_costs_one_night(tmp_path: Path) -> None:
 def test_a_server_that_still_fails_is_asked_for_one_page_and_for_all_once_it_answers(
     tmp_path: Path, setting: dict[str, Any]
 ) -> None:
-    site = quiet_site(_PAGES, accidents=[("unavailable", Span(2, 4))])
+    site = quiet_site(_FEW, accidents=[("unavailable", Span(2, 4))])
     found = _requests(site, 6, tmp_path, setting, Faults(kills=1, workers=2))
-    assert found[1] > 2 * _PAGES, "each page, with retries"
+    assert found[1] > 2 * _FEW, "each page, with retries"
     assert max(found[2:4]) <= 20, "the home page and one more, with retries, and robots.txt"
-    assert found[4] >= _PAGES
+    assert found[4] >= _FEW
 
 
 @pytest.mark.parametrize("wall", ["consent", "parked"])
 def test_a_wall_that_stands_hides_no_page_that_was_known(tmp_path: Path, wall: Accident) -> None:
-    found = _requests(quiet_site(_PAGES, accidents=[(wall, Span(2, 5))]), 6, tmp_path)
-    assert max(found[1:5]) <= 2 * _PAGES
+    found = _requests(quiet_site(_FEW, accidents=[(wall, Span(2, 5))]), 6, tmp_path)
+    assert max(found[1:5]) <= 2 * _FEW
 
 
-@pytest.mark.parametrize("limit", [{"traps": {"max_per_host": 38}}, {"crawl": {"max_pages": 38}}])
+@pytest.mark.parametrize("limit", [{"traps": {"max_per_host": 22}}, {"crawl": {"max_pages": 22}}])
 def test_a_limit_counts_what_lives(tmp_path: Path, limit: dict[str, dict[str, int]]) -> None:
-    site = quiet_site(_PAGES)
-    site.pages |= {n: Span(n - _PAGES, n - _PAGES) for n in range(_PAGES + 1, _PAGES + 10)}
+    site = quiet_site(_FEW)
+    site.pages |= {n: Span(n - _FEW, n - _FEW) for n in range(_FEW + 1, _FEW + 10)}
     _requests(site, 8, tmp_path, limit)
 
 
 def test_what_is_gone_is_asked_ever_more_rarely(tmp_path: Path) -> None:
-    site = quiet_site(_PAGES)
-    site.pages |= {n: Span(0, 2) for n in range(_PAGES + 1, 2 * _PAGES + 1)}
-    all_of_them, living = 2 * _PAGES + 2, _PAGES + 2  # with the home page and robots.txt
+    site = quiet_site(_FEW)
+    site.pages |= {n: Span(0, 2) for n in range(_FEW + 1, 2 * _FEW + 1)}
+    all_of_them, living = 2 * _FEW + 2, _FEW + 2  # with the home page and robots.txt
     assert _requests(site, 7, tmp_path)[3:] == [all_of_them, all_of_them, living, living]
 
 
@@ -199,7 +200,7 @@ def test_what_has_been_gone_for_long_leaves_the_store_and_is_new_when_it_is_link
 
 @pytest.mark.parametrize("nights", [Span(2, 10_000), Span(0, 1), Span(2, 3)])
 def test_pages_that_become_one_and_one_that_becomes_two(tmp_path: Path, nights: Span) -> None:
-    site = quiet_site(_PAGES, merged={n: (nights, n + 1) for n in range(1, _PAGES, 8)})
+    site = quiet_site(_FEW, merged={n: (nights, n + 1) for n in range(1, _FEW, 8)})
     _requests(site, 5, tmp_path)
 
 
@@ -217,6 +218,6 @@ def test_sessions_are_no_pages_where_text_changes_by_itself_and_a_mirror_repeats
 
 
 def test_names_that_redirect_for_good_are_asked_ever_more_rarely(tmp_path: Path) -> None:
-    site = quiet_site(_PAGES, styles=[(0, "item"), (3, "docs")])
+    site = quiet_site(_FEW, styles=[(0, "item"), (3, "docs")])
     found = _requests(site, 9, tmp_path)
-    assert min(found[6:]) <= 1.3 * _PAGES
+    assert min(found[6:]) <= 1.3 * _FEW

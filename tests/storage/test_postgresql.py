@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 from support import databases
 from support.databases import url_of
+from support.sites import exported, run_command
 from support.stores import admit, candidate, lease, lease_names, open_store, visited
 
 from canonry.storage import Hop, Page, RefusedLink, State, StoreError
@@ -145,18 +146,12 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command_works_with_postgresql(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "canonry"]
     store = ["--store", url_of(tmp_path)]
     lines = b"http://a.example/\nhttp://A.example/#x\nhttp://b.example/\n"
     for expected in (b"http://a.example/\nhttp://b.example/\n", b""):
-        done = subprocess.run(
-            [*words, "dedup", "-", *store], input=lines, capture_output=True, check=True, timeout=60
-        )
-        assert done.stdout == expected
-    done = subprocess.run(
-        [*words, "export", "urls", *store], capture_output=True, check=True, timeout=60
-    )
-    assert len(done.stdout.splitlines()) == 2
+        done = run_command("dedup", "-", *store, folder=tmp_path, data=lines)
+        assert (done.returncode, done.stdout) == (0, expected)
+    assert len(exported(tmp_path, "urls", *store)) == 2
 
 
 HOSTS = [f"http://h{n}.example/" for n in range(20)]

@@ -367,6 +367,13 @@ def test_a_read_only_store_is_reported(tmp_path: Path) -> None:
         store.begin_job("crawl", "{}", 0.0)
 
 
+def _forking() -> Any:  # noqa: ANN401 - untyped there
+    """Return how processes are started that have imported all of this."""
+    found = multiprocessing.get_context("forkserver")
+    found.set_forkserver_preload([__name__, "support.stores"])
+    return found
+
+
 def _admit_on_and_on(environment: dict[str, str], folder: Path, number: int, told: Any) -> None:  # noqa: ANN401 - untyped there
     """Admit URLs by their numbers; tell after each batch which of them were new."""
     os.environ.clear()  # it is that of the first test that forked
@@ -384,9 +391,8 @@ def test_a_url_that_was_answered_new_is_queued_whenever_the_process_is_killed(
 ) -> None:
     rng = random.Random(5)
     reported: list[int] = []
-    forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload([__name__, "support.stores"])
-    for _ in range(int(os.environ.get("CANONRY_TEST_KILLS", "12"))):
+    forking = _forking()
+    for _ in range(int(os.environ.get("CANONRY_TEST_KILLS", "6"))):
         news, told = forking.Pipe(duplex=False)
         words = ({**os.environ}, tmp_path, max(reported, default=0), told)
         process = forking.Process(target=_admit_on_and_on, args=words, daemon=True)
@@ -434,8 +440,16 @@ def test_a_full_disk_is_reported_and_the_store_stays_intact(tmp_path: Path) -> N
     store.close()
 
 
-def _open_each(folder: Path, rounds: int, together: Any, notices: Any) -> None:  # noqa: ANN401 - untyped there
+def _open_each(
+    environment: dict[str, str],
+    folder: Path,
+    rounds: int,
+    together: Any,  # noqa: ANN401 - untyped there
+    notices: Any,  # noqa: ANN401 - same
+) -> None:
     """Open one new store after the other, each at the same moment as other processes."""
+    os.environ.clear()  # as above
+    os.environ.update(environment)
     for number in range(rounds):
         together.wait(100)
         try:
@@ -446,13 +460,15 @@ def _open_each(folder: Path, rounds: int, together: Any, notices: Any) -> None: 
 
 
 def test_processes_that_create_a_store_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
-    processes, rounds = 3, 40
+    processes, rounds = 3, 15
     for number in range(rounds):
         (tmp_path / str(number)).mkdir()
-    spawn = multiprocessing.get_context("spawn")
-    together, notices = spawn.Barrier(processes), spawn.SimpleQueue()
-    words = (tmp_path, rounds, together, notices)
-    workers = [spawn.Process(target=_open_each, args=words, daemon=True) for _ in range(processes)]
+    forking = _forking()
+    together, notices = forking.Barrier(processes), forking.SimpleQueue()
+    words = ({**os.environ}, tmp_path, rounds, together, notices)
+    workers = [
+        forking.Process(target=_open_each, args=words, daemon=True) for _ in range(processes)
+    ]
     for worker in workers:
         worker.start()
     ended = 0

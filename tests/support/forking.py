@@ -10,13 +10,15 @@ import importlib
 import io
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -118,6 +120,57 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
 
+@contextmanager
+def on_path(folder: Path) -> Iterator[None]:
+    """Put a program "canonry" into a folder, for scripts: it has a fork be the command for it."""
+    folder.mkdir()
+    program = folder / "canonry"
+    program.write_text(f"#!{sys.executable} -IS\nSOCKET = {str(folder / 'socket')!r}\n{_PROGRAM}")
+    program.chmod(0o755)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+        thread = threading.Thread(target=_hand_over, args=(listener,))
+        thread.start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+# It starts in 10 ms. When it is killed, so is the command.
+_PROGRAM = """
+import json, os, signal, socket, sys
+answers = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+answers.connect(SOCKET)
+asked = {"words": sys.argv[1:], "folder": os.getcwd(), "environment": dict(os.environ)}
+socket.send_fds(answers, [json.dumps(asked | {"ends": True}).encode()], [0, 1, 2])
+process = int(answers.recv(99))
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda number, _frame: os.kill(process, number))
+code = int(answers.recv(99))
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
+
+
+def _hand_over(listener: socket.socket) -> None:
+    """Hand over what programs ask for to the process that forks."""
+    while True:
+        try:
+            answers, _ = listener.accept()
+        except OSError:  # it was shut down
+            return
+        data, fds, _, _ = socket.recv_fds(answers, _LONGEST, 3)
+        fds.append(answers.detach())
+        socket.send_fds(_server(), [data], fds)
+        for fd in fds:
+            os.close(fd)
+
+
 @cache
 def _server() -> socket.socket:
     """Start the process that forks, once for this one; return the way to it."""
@@ -144,6 +197,7 @@ def _serve(requests: socket.socket) -> None:
     for module in COMMANDS.values():
         importlib.import_module(f"canonry.crawler.cli.{module}")
     importlib.import_module("canonry.crawler.run.workers")
+    importlib.import_module("canonry").canonicalize("http://a.example/")  # compiles its patterns
     gc.freeze()  # else each fork collects, and so copies, all that was imported
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait
     while True:
@@ -153,22 +207,26 @@ def _serve(requests: socket.socket) -> None:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             requests.close()
+            request = json.loads(data)
             process = os.fork()
             if process == 0:
-                _run(json.loads(data), fds)
-            _wait(process, fds)
+                _run(request, fds)
+            _wait(process, fds, ends="ends" in request)
         for fd in fds:
             os.close(fd)
 
 
-def _wait(process: int, fds: list[int]) -> None:
-    """Tell a process's number, and with which code it ends."""
+def _wait(process: int, fds: list[int], *, ends: bool) -> None:
+    """Tell a process's number, and with which code it ends; it may have to end with who asks."""
     for fd in fds[:3]:
         os.close(fd)
     with socket.socket(fileno=fds[3]) as answers:
         answers.send(str(process).encode())
+        if ends and answers in select.select([answers, os.pidfd_open(process)], [], [])[0]:
+            os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
-        answers.send(str(os.waitstatus_to_exitcode(status)).encode())
+        with suppress(BrokenPipeError):
+            answers.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 
@@ -200,7 +258,27 @@ def _run(request: dict[str, object], fds: list[int]) -> None:
     sys.modules["__main__"] = main
     from canonry.__main__ import main as command  # noqa: PLC0415 - as above
 
-    command()
+    _end(command)
+
+
+def _end(command: Callable[[], None]) -> None:
+    """Run the command and end as Python does, but free nothing: it would copy all the memory."""
+    code: object = 0
+    try:
+        command()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else error.code is not None
+    except BaseException:  # noqa: BLE001 - Python's own end shows it
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    threading._shutdown()  # noqa: SLF001 - what Python itself calls
+    atexit._run_exitfuncs()  # noqa: SLF001 - same
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            code = 120  # as Python's
+    os._exit(int(code))
 
 
 if __name__ == "__main__":

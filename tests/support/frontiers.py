@@ -1,8 +1,6 @@
 """A client of the URLFrontier API, and servers of it that tests start as users would."""
 
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from support.forking import Fork
+from support.sites import start
 
 from canonry.crawler.frontier import messages
 from canonry.crawler.frontier.messages import Message, class_of
@@ -100,28 +100,22 @@ def known(url: str, again_at: int = 0, **fields: object) -> Message:
 
 
 @contextmanager
-def process(
-    store: str, *options: str, port: int = 0
-) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def process(store: str, *options: str, port: int = 0) -> Iterator[tuple[Fork, int]]:
     """Run ``canonry frontier``; yield the process and its port."""
-    command = [sys.executable, "-m", "canonry", "frontier", "--store", store, "--port", str(port)]
-    command += options
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        yield running, told_and_port(running)[1]
-    finally:
-        running.terminate()
-        running.wait(timeout=_SECONDS)
-        assert running.stderr is not None
-        running.stderr.close()
+    words = ("frontier", "--store", store, "--port", str(port), *options)
+    with start(Path.cwd(), *words) as running:
+        try:
+            yield running, told_and_port(running)[1]
+        finally:
+            running.terminate()
+            running.wait(timeout=_SECONDS)
 
 
-def told_and_port(running: subprocess.Popen[str]) -> tuple[str, int]:
+def told_and_port(running: Fork) -> tuple[str, int]:
     """Return what a server says until it listens, and its port."""
-    assert running.stderr is not None
     until = time.monotonic() + _SECONDS
     told = ""
-    while time.monotonic() < until and (line := running.stderr.readline()):
+    while time.monotonic() < until and (line := running.stderr.readline().decode()):
         told += line
         if found := re.search(r"URLFrontier's API.*:(\d+),", line):
             return told, int(found[1])

@@ -46,7 +46,7 @@ def from_thread(server: AbstractAsyncContextManager[_T]) -> Iterator[_T]:
 
 
 @contextmanager
-def demo_site(pause: float = 0.0, products: int = 60, guides: int = 30) -> Iterator[Served]:
+def demo_site(pause: float = 0.0, products: int = 30, guides: int = 15) -> Iterator[Served]:
     """Serve a small demo site from a thread; each response comes after a pause, in seconds."""
     with from_thread(serving(build(products=products, guides=guides), pause)) as served:
         yield served

@@ -1,13 +1,13 @@
 """What a URL may hide: RFC 3986 section 7, and what earlier documents say of ports."""
 
-import pytest
 from hypothesis import given
 from support.strategies import anything, raw
+from support.tables import each
 
 import canonry
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "names"),
     [
         ("http://example.com/", []),

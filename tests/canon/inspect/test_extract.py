@@ -2,10 +2,10 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import share
+from support.tables import each
 
 import canonry
 from canonry.canon.inspect.extract import Found
@@ -41,7 +41,7 @@ def test_the_example_of_appendix_e() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         # the sentence's punctuation
@@ -178,7 +178,7 @@ def test_found_urls_are_in_the_text(text: str) -> None:
         end = found.end
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     [
         "<http://a/",

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis.strategies import none, sampled_from
 from support.strategies import anything, forms, marked, raw, share, sound
+from support.tables import each
 
 import canonry
 from canonry.canon.inspect.forms import (
@@ -41,7 +42,7 @@ def at(host: str, port: int, user: str | None = None, password: str | None = Non
     return Server(user, password, host, port)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "form"),
     [
         # RFC 1738 section 3.2.2: the commands that a client sends
@@ -182,7 +183,7 @@ def test_urls_mean_what_their_scheme_says(url: str, form: object) -> None:
     assert type(found) is type(form)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "reason", "position"),
     [
         ("", "EMPTY", 0),
@@ -333,7 +334,7 @@ def saying(form: canonry.Form) -> object:  # noqa: C901, PLR0911 - a row for eac
             return form._replace(server=form.server._replace(host=""))
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "request_", "asked"),
     [
         # RFC 1738 sections 3.4.1 and 3.4.2

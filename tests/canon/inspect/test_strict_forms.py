@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.strategies import anything, forms, marked, raw, share
+from support.tables import each
 
 import canonry
 from canonry.canon.inspect.forms import (
@@ -28,7 +29,7 @@ def at(host: str, port: int) -> Server:
     return Server(None, None, host, port)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "position"),
     [
         # RFC 1738 section 5; sections 3.10 and 3.6 of the newer documents
@@ -76,7 +77,7 @@ def test_strict_reading_refuses_what_the_grammar_excludes(url: str, position: in
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "position"),
     [
         ("http://h?q", 8),
@@ -101,7 +102,7 @@ def test_rfc_1738_is_stricter_than_its_successors(url: str, position: int) -> No
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "ftp://user:pa%40ss@host.dom:21/%2Fetc/motd?x;type=D", "ftp://h", "ftp://u;x=&@h//a/",
@@ -120,7 +121,7 @@ def test_what_rfc_1738_allows_is_read_by_its_letter(url: str) -> None:
     assert canonry.interpret(url, strict=True, document="rfc1738") == lax
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "form"),
     [
         ("http://h/a?b+c%2Bd", Web(at("h", 80), "/a", "b+c%2Bd", ("b", "c+d"))),
@@ -143,7 +144,7 @@ def test_the_draft_of_1993_reads_otherwise(url: str, form: object) -> None:
     assert canonry.interpret(url, document="url-1993", strict=True) == form
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "position"),
     [
         ("http://h/a=b", 10),
@@ -232,7 +233,7 @@ def is_allowed(url: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("scheme", DOCUMENTS["rfc1738"])
+@each("scheme", DOCUMENTS["rfc1738"])
 def test_enough_urls_are_allowed(scheme: str) -> None:
     of_scheme = mild.filter(lambda url: url.startswith(f"{scheme}:"))
     assert 0 < share(of_scheme, is_allowed, 100) < 0.95
@@ -256,8 +257,8 @@ def test_an_unknown_document_is_refused() -> None:
         canonry.interpret("http://h/", document="rfc1739")
 
 
-@pytest.mark.parametrize("document", [None, *DOCUMENTS])
-@pytest.mark.parametrize(
+@each("document", [None, *DOCUMENTS])
+@each(
     "unit",
     ["a", "-", "a.", "1.", "/", "%00", "%09", ";a=", ";", "?", "+", "@", ":", "\r\n", "%0D%0A"],
 )

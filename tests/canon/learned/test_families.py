@@ -3,7 +3,7 @@
 from itertools import product
 
 import msgspec
-import pytest
+from support.tables import each
 
 from canonry.canon.learned.families import FAMILIES, act, describe
 from canonry.canon.learned.rewrite import Rewrite
@@ -108,7 +108,7 @@ _SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize(("rewrite", "sentence"), _SENTENCES, ids=lambda value: str(value)[:60])
+@each(("rewrite", "sentence"), _SENTENCES)
 def test_what_a_rule_says(rewrite: Rewrite, sentence: str) -> None:
     assert describe(rewrite) == f"h.example: {sentence}"
 
@@ -133,7 +133,7 @@ def test_the_id_of_a_rule_says_what_it_says() -> None:
     assert msgspec.structs.replace(wide, but=("a.h.example",)).id == wide.id
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_one_to_one_are_the_families_that_make_no_two_urls_one(name: str) -> None:
     starts = [f"{scheme}://{host}example.com" for scheme in ("http", "https") for host in _HOSTS]
     some = map("".join, product(starts, _PATHS, _QUERIES))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.strategies import tries, urls
+from support.tables import each
 from support.vectorfiles import cases
 
 import canonry
@@ -49,7 +50,7 @@ def with_rules(*rules: LearnedRule, policy: str = "web") -> Canonicalizer:
     return Canonicalizer(policy, RuleSet(rules, preset(policy).label))
 
 
-@pytest.mark.parametrize(("why", "text", "before", "after"), cases("learned.txt", 3))
+@each(("why", "text", "before", "after"), cases("learned.txt", 3))
 def test_vectors(why: str, text: str, before: str, after: str) -> None:
     rewrite = rewrite_of(text)
     assert fault(rewrite) is None
@@ -65,7 +66,7 @@ def test_every_family_has_vectors_that_it_changes_and_some_that_only_look_like_i
     assert changed == unchanged == FAMILIES.keys()
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
     row = FAMILIES[name]
     assert row.name == f"learned-{name}"
@@ -75,7 +76,7 @@ def test_the_example_of_a_family_is_what_it_does(name: str) -> None:
     assert act(rewrite, parts) is parts
 
 
-@pytest.mark.parametrize(
+@each(
     ("broken", "says"),
     [
         (rule("scheme-upgrade", host="com"), "two labels or more"),
@@ -314,7 +315,7 @@ def test_a_written_file_can_be_read_again() -> None:
     assert make.identity("http://h.example/a/") == "http://h.example/a/", "it is suspended"
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "says"),
     [
         (lambda f: f.update(format="x"), "'format' has to be 'canonry-rules'"),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from support.strategies import sound, tries, urls
+from support.tables import each
 
 from canonry.canon import Canonicalizer, InvalidURL
 from canonry.canon.learned import is_site, site_in, site_of, without_port
@@ -11,7 +12,7 @@ from canonry.canon.syntax import Parts
 WEB = Canonicalizer("web")
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "site", "host"),
     [
         ("http://h.example/a", "h.example", "h.example"),

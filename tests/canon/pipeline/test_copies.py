@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
+from support.tables import each
 
 import canonry
 from canonry.canon.policies import from_toml
@@ -51,8 +52,8 @@ def forms(make: canonry.Canonicalizer) -> list[object]:
     return [many, *map(make.explain, good), *map(make.surt, good), make.policy]
 
 
-@pytest.mark.parametrize("copied", COPY)
-@pytest.mark.parametrize("name", MADE)
+@each("copied", COPY)
+@each("name", MADE)
 def test_a_copied_canonicalizer_makes_the_same_forms(
     name: str, copied: Callable[[Any], Any]
 ) -> None:

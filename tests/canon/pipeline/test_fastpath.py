@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given
 from support.strategies import guessed, sound, tidy
+from support.tables import each
 
 from canonry import Canonical, Canonicalizer, InvalidURL, Reason
 from canonry.canon.pipeline import native
@@ -49,7 +50,7 @@ def test_each_combination_of_rules(make: Canonicalizer, url: str) -> None:
         assert make.identity(url) == plain.identity
 
 
-@pytest.mark.parametrize(
+@each(
     ("rules", "url", "known"),
     [
         ("", "http://a.example/b#c", None),  # whether it stays is for the plain pipeline

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis.strategies import SearchStrategy, lists, sampled_from
 from support.strategies import anything, forms, raw, share, sound, texts, tidy, urls
+from support.tables import each
 
 import canonry
 from canonry.canon.policies import preset_names
@@ -75,8 +76,8 @@ def test_parsing_loses_nothing(text: str) -> None:
         assert str(parsed) == to_text(text)
 
 
-@pytest.mark.parametrize("make", POLICIES, ids=lambda make: make.policy.name)
-@pytest.mark.parametrize("place", ["a", "?a=b", "#"])
+@each("make", POLICIES)
+@each("place", ["a", "?a=b", "#"])
 def test_a_lone_surrogate_is_refused_wherever_it_is(
     make: canonry.Canonicalizer, place: str
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import anything, guessed, raw, share, texts, tidy, urls
+from support.tables import each
 
 import canonry
 from canonry.canon.pipeline import native
@@ -68,7 +69,7 @@ def test_the_kernel_answers_as_the_plain_pipeline(
     assert make.native.canonicals([url]) == [found]
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=lambda make: str(sorted(make.policy.practice)))
+@each("make", MAKERS)
 def test_the_kernel_answers_for_many_urls(make: canonry.Canonicalizer) -> None:
     """Else the law above would hold for a kernel that never answers."""
     assert make.native is not None
@@ -177,7 +178,7 @@ def test_it_is_the_kernel_that_resolves(reference: str, base: str, identity: str
     assert WEB(reference, base).identity == identity
 
 
-@pytest.mark.parametrize(
+@each(
     ("reference", "base"),
     [
         ("?x", "http://a.example/b"), ("#x", "http://a.example/b"), ("", "http://a.example/b"),
@@ -218,7 +219,7 @@ def test_a_kernel_of_another_version_is_ignored(monkeypatch: pytest.MonkeyPatch)
     assert canonry.Canonicalizer("web").native is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "identity"),
     [
         ("HTTP://WWW.Example.COM:80", "http://www.example.com/"),
@@ -238,7 +239,7 @@ def test_it_is_the_kernel_that_answers(url: str | bytes, identity: str) -> None:
     assert WEB.native.identity(url) == identity
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "", "http:/a.example/", "ftp://a.example/", "http://u@a.example/", "http://[::1]/",

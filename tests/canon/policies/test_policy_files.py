@@ -1,6 +1,7 @@
 """A user's own policy: what it extends, what it adds and removes, and errors with the line."""
 
 import pytest
+from support.tables import each
 
 import canonry
 from canonry.canon.learned import loads
@@ -41,7 +42,7 @@ def test_without_a_preset_it_has_the_shared_lists() -> None:
     assert mine.lists == preset("web@1").lists
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "said"),
     [
         ('tracking = ["ref"]\n', "mine.toml:4: key 'tracking': say what to do with the list"),

@@ -1,11 +1,12 @@
 """Which source decides the base URI (RFC 3986 section 5.1; the drafts before it; RFC 2557)."""
 
 import pytest
+from support.tables import each
 
 import canonry
 
 
-@pytest.mark.parametrize(
+@each(
     ("embedded", "encapsulating", "retrieval", "default", "base"),
     [
         ("http://e/", "http://m/", "http://r/", "http://d/", "http://e/"),

@@ -5,6 +5,7 @@ import uritools
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from support.strategies import texts, urls
+from support.tables import each
 from support.vectorfiles import cases
 
 import canonry
@@ -14,7 +15,7 @@ from canonry.canon.references.rfc3986 import remove_dot_segments
 _ROWS = cases("resolve_ancestors.txt", 4)
 
 
-@pytest.mark.parametrize(("why", "dialect", "base", "reference", "target"), _ROWS)
+@each(("why", "dialect", "base", "reference", "target"), _ROWS)
 def test_the_examples_of_the_ancestors(
     why: str, dialect: str, base: str, reference: str, target: str
 ) -> None:
@@ -32,7 +33,7 @@ def test_a_base_without_a_scheme_is_refused() -> None:
     assert caught.value.reason is canonry.Reason.BASE
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "left"),
     [
         # RFC 3986 section 5.2.4, case by case: A, B, C, D, E
@@ -159,7 +160,7 @@ def test_in_rfc3986_an_empty_reference_means_the_base() -> None:
     assert canonry.resolve("#s", "http://a/b", document="http://d/") == "http://a/b#s"
 
 
-@pytest.mark.parametrize(
+@each(
     ("reference", "dialect", "same"),
     [
         ("", "rfc3986", True),
@@ -182,7 +183,7 @@ def test_same_document_references(reference: str, dialect: str, same: bool) -> N
     assert found is same
 
 
-@pytest.mark.parametrize(
+@each(
     ("suffix", "url"),
     [
         ("www.w3.org/Addressing/", "http://www.w3.org/Addressing/"),
@@ -259,7 +260,7 @@ def test_listed_differences_from_the_other_implementation_still_exist() -> None:
     assert uritools.urijoin("foo:/", "/.//a") != canonry.resolve("/.//a", "foo:/") == "foo:/.//a"
 
 
-@pytest.mark.parametrize(
+@each(
     ("reference", "reason", "position"),
     [
         ("//a b/c", "HOST", 2),
@@ -281,7 +282,7 @@ def test_where_a_browser_stops(reference: str, reason: str, position: int) -> No
     assert (caught.value.reason.name, caught.value.position) == (reason, position)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "reason", "position"),
     [
         ("http://a:99999/", "PORT", 9),

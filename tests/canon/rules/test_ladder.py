@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from support.strategies import sound, tidy, urls
+from support.tables import each
 from support.vectorfiles import cases
 
 import canonry
@@ -14,7 +15,7 @@ from canonry.canon.policies import from_toml
 RUNGS = ["string", "syntax", "scheme", "protocol"]
 
 
-@pytest.mark.parametrize(("why", "dialect", "one", "other", "first"), cases("ladder.txt", 4))
+@each(("why", "dialect", "one", "other", "first"), cases("ladder.txt", 4))
 def test_the_ladder(why: str, dialect: str, one: str, other: str, first: str) -> None:
     found = [rung for rung in RUNGS if canonry.equivalent(one, other, rung=rung, dialect=dialect)]
     assert found == ([] if first == "none" else RUNGS[RUNGS.index(first) :]), why

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-import pytest
+from support.tables import each
 
 from canonry.canon.rules import practice
 from canonry.canon.rules.rule import Parameters
@@ -20,7 +20,7 @@ _TRACKING = practice.drop_tracking(_LISTS)
 _ID = "0123456789abcdef"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "before", "after"),
     [
         (practice.drop_trailing_slash, "http://h/aX//", "http://h/aX"),

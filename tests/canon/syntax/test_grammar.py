@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import anything, texts
+from support.tables import each
 from support.vectorfiles import cases
 
 import canonry
@@ -120,7 +121,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("production", "text", "expected"), CASES)
+@each(("production", "text", "expected"), CASES)
 def test_productions(production: str, text: str, expected: bool) -> None:
     assert matches(production, text) is expected
 
@@ -225,8 +226,8 @@ def test_canonical_forms_of_the_web_are_uris(text: str) -> None:
 _HEADS = ["", "http://", "//", "news:", "telnet://", "gopher://h/", "a@", "x:"]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-@pytest.mark.parametrize(
+@each("document", DOCUMENTS)
+@each(
     "unit", ["a", "a-", "%41", "/", "../", "a.", ":", "1:", "@", "@1.1", "a@", "?", "[", "%", ";="]
 )
 def test_time_is_linear(document: str, unit: str) -> None:

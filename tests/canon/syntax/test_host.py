@@ -1,11 +1,12 @@
 """Hosts: addresses in brackets in their one recommended form, and names behind escapes."""
 
 import pytest
+from support.tables import each
 
 from canonry.canon.syntax.host import compress_ipv6, from_escapes, ipv6_groups, to_ascii
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "written"),
     [
         # RFC 5952 section 4.1: no leading zeros; 4.2.1: as short as it can be

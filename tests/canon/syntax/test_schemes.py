@@ -1,6 +1,6 @@
 """The table of schemes, seen in canonical forms: whose hosts are names, whose paths have steps."""
 
-import pytest
+from support.tables import each
 
 import canonry
 from canonry.canon.syntax.schemes import SCHEMES
@@ -21,7 +21,7 @@ def test_all_schemes_are_here() -> None:
     assert SCHEMES.keys() == _NAMES | _OTHERS
 
 
-@pytest.mark.parametrize("scheme", sorted(_NAMES | _OTHERS | {"x-foo"}))
+@each("scheme", sorted(_NAMES | _OTHERS | {"x-foo"}))
 def test_what_a_scheme_adds(scheme: str) -> None:
     name = canonry.canonicalize(f"{scheme}://b%C3%BCcher.example/a", policy="rfc3986")
     assert (name == f"{scheme}://xn--bcher-kva.example/a") == (scheme in _NAMES)

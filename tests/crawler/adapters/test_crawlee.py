@@ -3,18 +3,15 @@
 import asyncio
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from support.late import Late
 
-crawlee = pytest.importorskip("crawlee", reason="needs Crawlee")
-
-from crawlee import ConcurrencySettings, Request, RequestOptions  # noqa: E402 - after the check
-from crawlee.crawlers import ParselCrawler, ParselCrawlingContext  # noqa: E402
-from crawlee.storage_clients import MemoryStorageClient  # noqa: E402
-
-from canonry.crawlee import UniqueKeys  # noqa: E402
+adapter, crawlee = Late("canonry.crawlee"), Late("crawlee")
+crawlers, storage_clients = Late("crawlee.crawlers"), Late("crawlee.storage_clients")
 
 LINKS = """<a href="/p?id=1&amp;utm_source=x">a</a> <a href="/p?id=1#top">b</a>
 <a href="/p?id=1">c</a> <a href="/%70?id=1">d</a> <a href="/P?id=1">e</a> <a href="/p/?id=1">f</a>
@@ -22,7 +19,7 @@ LINKS = """<a href="/p?id=1&amp;utm_source=x">a</a> <a href="/p?id=1#top">b</a>
 
 
 def key(**options: object) -> str | None:
-    found = UniqueKeys()(RequestOptions(**options))  # type: ignore[typeddict-item]
+    found = adapter.UniqueKeys()(crawlee.RequestOptions(**options))
     return None if found == "unchanged" else found["unique_key"]
 
 
@@ -50,11 +47,11 @@ def test_some_requests_stay_as_they_are(options: dict[str, object]) -> None:
 
 
 def test_a_request_keeps_its_url_and_other_options() -> None:
-    made = UniqueKeys().request("http://A.example/%7E?utm_source=x")
+    made = adapter.UniqueKeys().request("http://A.example/%7E?utm_source=x")
     assert made.url == "http://A.example/%7E?utm_source=x"
     assert made.unique_key == "http://a.example/~"
-    given = RequestOptions(url="http://a.example/", label="list", user_data={"a": 1})
-    found = UniqueKeys()(given)
+    given = crawlee.RequestOptions(url="http://a.example/", label="list", user_data={"a": 1})
+    found = adapter.UniqueKeys()(given)
     assert found == {**given, "unique_key": "http://a.example/"}
     assert "unique_key" not in given
 
@@ -70,21 +67,23 @@ async def crawl(*, with_keys: bool) -> Counter[str]:
     app = web.Application()
     app.router.add_get("/{path:.*}", answer)
     async with TestServer(app) as server:
-        keys = UniqueKeys()
-        crawler = ParselCrawler(
-            storage_client=MemoryStorageClient(),
-            concurrency_settings=ConcurrencySettings(max_concurrency=1, desired_concurrency=1),
+        keys = adapter.UniqueKeys()
+        crawler = crawlers.ParselCrawler(
+            storage_client=storage_clients.MemoryStorageClient(),
+            concurrency_settings=crawlee.ConcurrencySettings(
+                max_concurrency=1, desired_concurrency=1
+            ),
             max_requests_per_crawl=20,
             request_handler_timeout=timedelta(seconds=20),
             configure_logging=False,
         )
 
         @crawler.router.default_handler
-        async def _(context: ParselCrawlingContext) -> None:
+        async def _(context: Any) -> None:  # noqa: ANN401 - crawlee is not imported yet
             await context.enqueue_links(transform_request_function=keys if with_keys else None)
 
         start = str(server.make_url("/"))
-        await crawler.run([keys.request(start) if with_keys else Request.from_url(start)])
+        await crawler.run([keys.request(start) if with_keys else crawlee.Request.from_url(start)])
     return asked
 
 

@@ -4,6 +4,7 @@ import hypothesis
 import pytest
 from hypothesis import given
 from support import strategies
+from support.tables import each
 
 import canonry
 from canonry.crawler.admission.scope import Scope
@@ -141,7 +142,7 @@ def test_the_shortest_base_leads_to_the_same_target(reference: str, base: str) -
         assert short == plain, (read.policy.name, shortest_base(bare, base))
 
 
-@pytest.mark.parametrize(
+@each(
     ("reference", "base", "enough"),
     [
         ("http://b.example/", "http://a.example/x/y?q", "http://any.invalid/"),

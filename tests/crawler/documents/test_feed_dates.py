@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from canonry.crawler.documents import feeds
 from canonry.crawler.documents.feeds import seconds_of
@@ -10,7 +11,7 @@ from canonry.crawler.documents.feeds import seconds_of
 DAY = 1_709_164_800.0  # 2024-02-29
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "seconds"),
     [
         ("2024-02-29", DAY),

@@ -1,6 +1,7 @@
 """Links as browsers find them, also in broken pages."""
 
 import pytest
+from support.tables import each
 
 from canonry.crawler.documents import document, html
 
@@ -111,7 +112,7 @@ def test_which_responses_are_read_as_html(
     assert html.is_html(content_type, body) is answer
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "links", "unfollowed"),
     [
         ("<a href=a rel='x NoFollow'>", (), ("a",)),
@@ -140,7 +141,7 @@ def test_directives_and_links_of_pages(
     assert (found.links, found.unfollowed) == (links, unfollowed)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "forbidden"),
     [
         (["nofollow"], True),
@@ -210,7 +211,7 @@ def test_embedded_things_are_links_on_request() -> None:
     assert links(EMBEDDING) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("srcset", "found"),
     [
         ("a", ["a"]),
@@ -234,7 +235,7 @@ def test_a_hostile_srcset_takes_no_time() -> None:
     assert len(list(html.srcset_urls("," * 500_000))) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("charset", "link", "sent"),
     [
         ("windows-1252", "?q=é", "?q=%E9"),

@@ -5,6 +5,7 @@ import time
 import pytest
 from support.crawls import crawl, page, target_of
 from support.servers import Answer, ok
+from support.tables import each
 
 from canonry.crawler.documents import mime
 from canonry.crawler.documents.by_type import read_document
@@ -34,7 +35,7 @@ def links(message: str, kind: str = "message/rfc822") -> list[str]:
 LINK = "<a href=x>"
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "outer", "html", "link"),
     [
         # RFC 3986 section 5.1: the innermost base counts; each is relative to the one around it.

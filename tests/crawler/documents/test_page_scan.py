@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
+from support.tables import each
 
 from canonry.crawler.documents.page_scan import VERSION, scan_plainly
 from canonry.crawler.documents.text_blocks import plain_text_blocks
@@ -144,8 +145,8 @@ def test_bytes_of_no_encoding_are_replaced_alike(text: str, one: bytes, other: b
     assert compiled(body) == plain(body)
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("xml", [False, True])
+@each("name", ELEMENTS)
+@each("xml", [False, True])
 def test_each_element_is_read_alike(name: str, xml: bool) -> None:
     given = f"{name} class='b 1' href=/h?q src=/s?q action=/f"
     inside = "one\ntwo <b>three</b>\n<!-- a --!>four<a rel=x href=y>z</a>"
@@ -156,8 +157,8 @@ def test_each_element_is_read_alike(name: str, xml: bool) -> None:
                 assert compiled(body, embeds=True, xml=xml) == plain(body, embeds=True, xml=xml)
 
 
-@pytest.mark.parametrize("last", ["href=y", "rel=x", "class=z", "src=w"])
-@pytest.mark.parametrize("name", ["a", "img", "p"])
+@each("last", ["href=y", "rel=x", "class=z", "src=w"])
+@each("name", ["a", "img", "p"])
 def test_so_many_attributes_are_read_and_no_more(name: str, last: str) -> None:
     for before in (998, 999, 1000, 1001):
         body = f"<{name} href=a {'b ' * (before - 1)}{last}>text".encode()
@@ -190,7 +191,7 @@ def test_an_error_of_the_page_comes_out() -> None:
         native.scan_page(b"<link href=&>", False, True, False, fail, fail, fail, fail)  # noqa: FBT003
 
 
-@pytest.mark.parametrize(
+@each(
     "part",
     [
         *(b"<a b='", b"<", b"<!--", b"<script>", b"<script><!--", b"<a href=\"x'", b"=", b"<a ="),

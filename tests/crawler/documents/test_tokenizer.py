@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Mapping
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 from support.strategies import tries
+from support.tables import each
 
 from canonry.crawler.documents import html
 from canonry.crawler.documents.page_scan import scan_plainly
@@ -118,7 +118,7 @@ def _read(attributes: Mapping[str, str | None]) -> tuple[str, ...]:
     return tuple(attributes[name] or "" for name in ("href", "rel") if name in attributes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "references"),
     [
         ('<svg><script xlink:href="a.js"/></svg><a href=b>', ["b"]),
@@ -165,7 +165,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_the_time_grows_with_the_length_only(name: str) -> None:
     """Four times the page takes four times as long; quadratic time would be sixteen times."""
 

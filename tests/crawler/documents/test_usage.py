@@ -2,6 +2,7 @@
 
 import pytest
 from multidict import CIMultiDict
+from support.tables import each
 
 from canonry.crawler.documents import usage
 from canonry.crawler.documents.html import read
@@ -9,7 +10,7 @@ from canonry.crawler.documents.usage import UseStatement
 from canonry.crawler.fetch.robots_rules import parse_robots
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "reserved"),
     [
         ("content-signal", "search=yes, ai-input=no, ai-train=no", "ai-input ai-train"),

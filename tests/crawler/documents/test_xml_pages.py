@@ -5,6 +5,7 @@ import time
 import pytest
 from support.crawls import crawl, target_of
 from support.servers import Answer, ok
+from support.tables import each
 
 from canonry.crawler.documents.by_type import read_document
 from canonry.crawler.documents.document import Document
@@ -45,7 +46,7 @@ def test_xhtml_is_xml_under_every_type(kind: str | None) -> None:
     assert (found.base, found.canonical) == ("http://a.example/b/", "http://a.example/b/c")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "links"),
     [
         (f'<h:html {X.replace("=", ":h=", 1)}><h:a href="1"/><a href="no"/></h:html>', ("1",)),

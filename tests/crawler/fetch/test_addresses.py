@@ -4,6 +4,7 @@ import ipaddress
 from pathlib import Path
 
 import pytest
+from support.tables import each
 
 from canonry.crawler.fetch import addresses
 from canonry.crawler.fetch.addresses import SPECIAL_BLOCKS, SpecialBlock
@@ -12,7 +13,7 @@ from canonry.crawler.fetch.ports import PORT_GROUPS, is_web_port
 DOCS = Path(__file__).parents[3] / "docs/reference"
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "public"),
     [
         ("93.184.215.14", True),
@@ -92,7 +93,7 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
     assert addresses.is_public(address) is public
 
 
-@pytest.mark.parametrize("row", SPECIAL_BLOCKS, ids=lambda row: row.block)
+@each("row", SPECIAL_BLOCKS)
 def test_each_block_of_the_registries_is_a_network_with_a_source(row: SpecialBlock) -> None:
     assert ipaddress.ip_network(row.block).compressed == row.block
     assert row.name
@@ -103,7 +104,7 @@ def test_no_block_stands_in_the_registries_twice() -> None:
     assert len({row.block for row in SPECIAL_BLOCKS}) == len(SPECIAL_BLOCKS)
 
 
-@pytest.mark.parametrize(
+@each(
     "port", [6379, 11211, 27017, 3306, 5432, 9042, 5672, 1883, 61616, 3389, 5900, 873, 9100, 6664]
 )
 def test_no_request_goes_to_the_port_of_another_protocol(port: int) -> None:
@@ -111,7 +112,7 @@ def test_no_request_goes_to_the_port_of_another_protocol(port: int) -> None:
     assert not is_web_port(f"0{port}")
 
 
-@pytest.mark.parametrize(
+@each(
     "port",
     [
         80,

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.crawls import SEED, crawl, page, target_of
 from support.servers import Answer, ok
+from support.tables import each
 
 from canonry.crawler.fetch import robots
 from canonry.crawler.fetch.faults import Fault, FetchError
@@ -229,7 +230,7 @@ def test_the_origin_is_scheme_host_and_port() -> None:
     assert origin_of("http://u:p@a.example:81/x?y#z") == "http://a.example:81"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section} {row.says}")
+@each("row", ROWS)
 def test_every_row_of_the_table(row: Row) -> None:
     web = Web({"http://a.example/robots.txt": answer(200, row.file.encode())})
     assert web.allows(f"http://a.example{row.path}") is row.allowed
@@ -433,7 +434,7 @@ def test_patterns_match_as_the_expressions_that_they_stand_for(
     assert rules.allow("http://a.example/" + "".join(path)) is (found is None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "number", "text"),
     [
         ("/private/x", 5, "Disallow: /private/"),
@@ -443,7 +444,7 @@ def test_patterns_match_as_the_expressions_that_they_stand_for(
         ("/robots.txt", None, None),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@each("end", ["\n", "\r\n", "\r"])
 def test_the_line_that_decides_is_named(
     path: str, number: int | None, text: str | None, end: str
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.sites import run_command
 from support.strategies import tries
+from support.tables import each
 
 from canonry.crawler.files import delimited
 from canonry.crawler.files.delimited import (
@@ -181,7 +182,7 @@ def test_a_whole_row_is_kept_where_a_quote_is_never_closed() -> None:
         assert said.startswith("line 3: the quote is never closed")
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "urls"),
     [
         (b"a,b\nc,d\ne", [b"b", b"d"]),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from support.sites import run_command
 from support.strategies import tries
+from support.tables import each
 
 from canonry.crawler.files import blocks
 from canonry.crawler.files.formats import ANY, INPUT_FORMATS, LINES, InputFormat
@@ -318,8 +319,8 @@ def test_lines_are_read_as_soon_as_they_arrive() -> None:
     assert list(lines) == [Line(name, 4, b"z" * 10)]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8"])
-@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+@each("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8"])
+@each("end", ["\r", "\n", "\r\n"])
 def test_lines_of_other_systems_are_read_as_soon_as_they_arrive(encoding: str, end: str) -> None:
     reader, writer = os.pipe()
     name = f"/dev/fd/{reader}"

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from support.disks import Disk, LostPowerError
@@ -24,17 +25,24 @@ LINES = "http://a.example/1\nHTTP://a.example/1\nhttp://a.example/2\n"
 MINED = "http://l.example/\thttp://l.example/1\t301\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Make a folder with an input of each kind, and with links to it."""
-    (tmp_path / "in").write_text(LINES)
-    (tmp_path / "log.tsv").write_text(MINED)
-    (tmp_path / "own.toml").write_text('name = "own"\nversion = 1\nextends = "web@1"\n')
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder with an input of each kind."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "in").write_text(LINES)
+    (folder / "log.tsv").write_text(MINED)
+    (folder / "own.toml").write_text('name = "own"\nversion = 1\nextends = "web@1"\n')
     for words in (("--store", "s.db"), ("--seen", "a.keys"), ("--seen", "b.keys")):
-        assert run_command("dedup", "in", *words, folder=tmp_path).returncode == 0
-    assert (
-        run_command("rules", "export", "--store", "s.db", "-o", "r", folder=tmp_path).stderr == b""
-    )
+        assert run_command("dedup", "in", *words, folder=folder).returncode == 0
+    done = run_command("rules", "export", "--store", "s.db", "-o", "r", folder=folder)
+    assert done.stderr == b""
+    return folder
+
+
+@pytest.fixture
+def folder(inputs: Path, tmp_path: Path) -> Path:
+    """Copy these inputs, and link to them."""
+    copytree(inputs, tmp_path, dirs_exist_ok=True)
     for file in list(tmp_path.iterdir()):
         file.with_name(f"hard-{file.name}").hardlink_to(file)
         file.with_name(f"soft-{file.name}").symlink_to(file.name)

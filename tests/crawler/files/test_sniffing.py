@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tables import each
 
 from canonry.crawler.cli.commands import main
 from canonry.crawler.files import blocks
@@ -21,7 +22,7 @@ from canonry.crawler.files.sniffing import (
 A, B = "http://a.example/1,2", "http://a.example/3"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         (f'id,url\n1,"{A}"\n', (",", "url")),

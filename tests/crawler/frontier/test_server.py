@@ -13,8 +13,9 @@ import pytest
 import trustme
 from google.protobuf import descriptor_pb2
 from support import frontiers
+from support.forking import Fork
 from support.frontiers import Client, known
-from support.sites import run_command
+from support.sites import run_command, start
 
 from canonry.crawler.frontier import messages
 from canonry.storage.reading import report
@@ -285,7 +286,7 @@ def test_a_killed_server_loses_nothing_that_it_acknowledged(tmp_path: Path) -> N
     acknowledged: list[str] = []
     urls = [f"http://h{n % 50}.example/{n}" for n in range(20_000)]
 
-    def put(client: Client, running: subprocess.Popen[str]) -> None:
+    def put(client: Client, running: Fork) -> None:
         items = (frontiers.discovered(url) for url in urls)
         call = client.method("PutURLs")(items, timeout=60)
         with pytest.raises(grpc.RpcError):
@@ -384,9 +385,8 @@ def test_seeds_are_put_before_the_first_client_comes(tmp_path: Path) -> None:
     seeds = tmp_path / "seeds.txt"
     lines = ["# ours", _A, "", _A + "#top", "no URL", *(f"{_A}{n}" for n in range(12_000))]
     seeds.write_text("\n".join(lines), encoding="utf-8")
-    options = ["--store", str(tmp_path / "crawl.db"), "--port", "0", "--seeds", str(seeds)]
-    words = [sys.executable, "-m", "canonry", "frontier", *options]
-    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    options = ("--store", str(tmp_path / "crawl.db"), "--port", "0", "--seeds", str(seeds))
+    running = start(tmp_path, "frontier", *options)
     try:
         told, port = frontiers.told_and_port(running)
         with frontiers.client(port) as client:

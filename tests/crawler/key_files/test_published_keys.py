@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from shutil import copytree
 from typing import ClassVar
 
 import numpy as np
@@ -138,16 +139,24 @@ def lines(first: int, last: int) -> bytes:
     return b"".join(b"http://a.example/%d\n" % n for n in range(first, last))
 
 
-def published(folder: Path, policy: str = "web") -> None:
-    """Publish what a dedup of 100,000 lines has seen, by the commands."""
-    words = ("dedup", "-", "--seen", "s.keys", "-o", "/dev/null", "--policy", policy)
+@pytest.fixture(scope="module")
+def publication(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which what a dedup of 100,000 lines has seen is published by commands."""
+    folder = tmp_path_factory.mktemp("publication")
+    words = ("dedup", "-", "--seen", "s.keys", "-o", "/dev/null")
     assert run_command(*words, folder=folder, data=lines(0, 100_000)).returncode == 0
     done = run_command("keys", "publish", "s.keys", "-o", "pub", "--json", folder=folder)
     assert json.loads(done.stdout)["keys"] == 100_000, done.stderr
+    return folder
 
 
+@pytest.fixture
+def published(publication: Path, tmp_path: Path) -> None:
+    copytree(publication, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.mark.usefixtures("published")
 def test_dedup_leaves_out_what_a_server_has(tmp_path: Path, url: str) -> None:
-    published(tmp_path)
     before = {path.name: path.read_bytes() for path in (tmp_path / "pub").iterdir()}
     data = lines(99_000, 101_000) + b"HTTP://A.example/5#x\nno url\n"
     beyond = ("--memory", "16MiB", "--prefer", "url:shortest")
@@ -165,9 +174,9 @@ def test_dedup_leaves_out_what_a_server_has(tmp_path: Path, url: str) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "pub").iterdir()} == before
 
 
+@pytest.mark.usefixtures("published")
 @pytest.mark.parametrize("kind", [list, np.array, pa.array, pl.Series])
 def test_a_column_of_a_frame_is_looked_up(tmp_path: Path, kind: Callable[..., object]) -> None:
-    published(tmp_path)
     urls = ["http://a.example/7", "HTTP://a.example:80/8#x", "no url", "http://b.example/"]
     found = canonry.seen.is_seen(kind(urls), str(tmp_path / "pub"))
     assert found.tolist() == [True, True, False, False]
@@ -175,8 +184,8 @@ def test_a_column_of_a_frame_is_looked_up(tmp_path: Path, kind: Callable[..., ob
         canonry.seen.is_seen(urls, str(tmp_path / "pub"), policy="search")
 
 
+@pytest.mark.usefixtures("published")
 def test_its_commands_read_published_keys(tmp_path: Path, url: str) -> None:
-    published(tmp_path)
     for place in ("pub", url):
         done = run_command("keys", "info", place, "--check", folder=tmp_path)
         assert done.stdout.startswith(b"100,000 keys of policy web@1, in 1 part, and every"), done
@@ -184,8 +193,8 @@ def test_its_commands_read_published_keys(tmp_path: Path, url: str) -> None:
         assert done.stdout == b"100,000 keys, of 200,000\n"
 
 
+@pytest.mark.usefixtures("published")
 def test_a_few_look_ups_read_little(tmp_path: Path, url: str) -> None:
-    published(tmp_path)
     with opened_publication(url) as file:
         Served.sent.clear()
         assert file.among(asked(some_keys(9, 5))).tolist() == [False] * 5
@@ -209,10 +218,10 @@ def test_what_is_damaged_is_told(tmp_path: Path, ending: str) -> None:
             assert str(tmp_path / "pub") in str(error)  # noqa: PT017 - or the answers are right
 
 
+@pytest.mark.usefixtures("published")
 def test_a_server_without_ranges_and_another_policy_and_no_publication(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    published(tmp_path)
     done = run_command("dedup", "-", "--seen", url, "--policy", "search", folder=tmp_path, data=b"")
     assert done.returncode == 2
     assert b"its keys are of policy web@1, not search@" in done.stderr

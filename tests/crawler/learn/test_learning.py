@@ -1,10 +1,12 @@
 """Crawls that learn: rules suppress fetches, lose no page, and survive a killed process."""
 
+import copy
 import io
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +25,7 @@ from canonry.canon.policies import preset
 from canonry.storage import Store
 
 SEED = "http://h.example/"
-_PAGES = 300
+_PAGES = 160
 _A_LIST = 20
 _THERE = re.compile(r"/|/robots\.txt|/list/[0-9]+|/docs/p[0-9]+(?:/|\?ref=[0-9])?")
 
@@ -92,17 +94,32 @@ def everything() -> set[str]:
     return {f"/docs/p{n}" for n in range(_PAGES)}
 
 
-def test_a_crawl_learns_suppresses_fetches_and_gives_reasons(tmp_path: Path) -> None:
-    site = Site()
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Site, str]:
+    """Return the folder of a crawl that has learned, its site, and what it has told."""
+    site, folder = Site(), tmp_path_factory.mktemp("learned")
     with served(site) as raw:
-        done = run_command(*words(raw), folder=tmp_path)
+        done = run_command(*words(raw), folder=folder)
         assert done.returncode == 0, done.stderr
+    return folder, site, done.stderr.decode()
+
+
+@pytest.fixture
+def learned(crawled: tuple[Path, Site, str], tmp_path: Path) -> Site:
+    """Copy the store of that crawl into the folder of a test, and return the site."""
+    shutil.copytree(crawled[0], tmp_path, dirs_exist_ok=True)
+    return copy.deepcopy(crawled[1])
+
+
+def test_a_crawl_learns_suppresses_fetches_and_gives_reasons(
+    tmp_path: Path, learned: Site, crawled: tuple[Path, Site, str]
+) -> None:
+    site, said = learned, crawled[2]
     assert site.pages == everything()
     assert max(site.asked.values()) == 1
     assert site.missed == []
     asked = site.asked.total()
     assert asked < 0.6 * 3 * _PAGES, asked
-    said = done.stderr.decode()
     assert "is active (was candidate): h.example: a path is the same without the slash" in said
     assert "is active (was candidate): h.example: parameter ref selects nothing" in said
     status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
@@ -241,7 +258,7 @@ def test_a_fault_of_learning_ends_the_learning_but_not_the_crawl(tmp_path: Path)
     assert max(site.asked.values()) == 1
 
 
-@pytest.mark.parametrize("turns_at", [120, 250])
+@pytest.mark.parametrize("turns_at", [90, 150])
 def test_a_site_that_changes_has_its_rule_revoked_and_loses_nothing(
     tmp_path: Path, turns_at: int
 ) -> None:
@@ -259,10 +276,9 @@ def test_a_site_that_changes_has_its_rule_revoked_and_loses_nothing(
     assert {f"/docs/p{n}/" for n in range(_PAGES)} <= site.asked.keys()
 
 
-def test_revoking_a_rule_releases_what_it_held(tmp_path: Path) -> None:
-    site = Site()
+def test_revoking_a_rule_releases_what_it_held(tmp_path: Path, learned: Site) -> None:
+    site = learned
     with served(site) as raw:
-        run_command(*words(raw), folder=tmp_path)
         listed = json.loads(run_command("rules", "list", "--json", folder=tmp_path).stdout)["rules"]
         assert listed
         for rule in listed:
@@ -270,19 +286,16 @@ def test_revoking_a_rule_releases_what_it_held(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
         status = json.loads(run_command("status", "--json", folder=tmp_path).stdout)
         assert "learned" not in {reason for reason, count in status["held"].items() if count}
-        assert status["urls"]["queued"] > 300
+        assert status["urls"]["queued"] > _PAGES
         assert run_command(*words(raw), folder=tmp_path).returncode == 0
     assert site.asked.total() - site.asked["/robots.txt"] == 3 * _PAGES + _PAGES // _A_LIST + 1
     assert max(site.asked.values()) == 1
 
 
+@pytest.mark.usefixtures("learned")
 def test_rules_of_one_crawl_suppress_fetches_of_another(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    first.mkdir()
+    first, second = tmp_path, tmp_path / "second"
     second.mkdir()
-    site = Site()
-    with served(site) as raw:
-        run_command(*words(raw), folder=first)
     done = run_command("rules", "export", "-o", "rules.json", folder=first)
     assert done.returncode == 0, done.stderr
     rules = str(first / "rules.json")
@@ -310,10 +323,8 @@ def test_rules_of_one_crawl_suppress_fetches_of_another(tmp_path: Path) -> None:
     assert site.asked.total() < 1.25 * _PAGES
 
 
+@pytest.mark.usefixtures("learned")
 def test_a_look_up_in_a_store_follows_aliases_and_rules(tmp_path: Path) -> None:
-    site = Site()
-    with served(site) as raw:
-        run_command(*words(raw), folder=tmp_path)
     store = ["--store", "sqlite:///canonry.db"]
     redirected = next(row for row in exported(tmp_path, "aliases") if row["kind"] == "redirect")
     unseen = f"{SEED}docs/unseen/?ref=3"
@@ -380,7 +391,7 @@ def test_a_look_up_follows_aliases_without_any_rule(tmp_path: Path) -> None:
 _KILLS = max(2, int(os.environ.get("CANONRY_TEST_KILLS", "12")) // 3)
 
 
-@pytest.mark.parametrize("turns_at", [1 << 30, 250])
+@pytest.mark.parametrize("turns_at", [1 << 30, 150])
 def test_a_crawl_killed_while_it_learns_is_right_after_resuming(
     tmp_path: Path, turns_at: int
 ) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.stores import MAKE, open_store
+from support.tables import each
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
@@ -28,7 +29,7 @@ CDX = f"example,h)/a 20240101000000 {OLD}"
 CDXJ = "example,h)/a 20240101000000"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "found"),
     [
         (f"{OLD},{NEW},308", (OLD, "308", NEW)),
@@ -177,7 +178,7 @@ REFS = led(*((f"/{n}?ref=1", f"/{n}") for n in range(LEAST)))
 EQUAL = [page for n in range(LEAST) for page in pages(f"/{n}?ref=1", f"/{n}")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("seen", "families"),
     [
         (SLASHES, ["trailing-slash"]),

@@ -9,7 +9,7 @@ from support.crawls import crawl, target_of
 from support.made_pages import WORDS
 from support.servers import Answer, ok
 
-GOODS = 50
+GOODS = 30
 IDLE = ("camp", "from", "list", "pos", "ref", "view")  # they select nothing
 LINKS = 24  # of a page
 

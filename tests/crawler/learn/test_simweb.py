@@ -15,6 +15,7 @@ from support.simweb.webhabits import habits
 from support.simweb.webserver import served
 from support.simweb.websites import Doubt, Manner, honest
 from support.sites import wait_for
+from support.tables import each
 
 from canonry.crawler.learn import learned_site
 from canonry.crawler.learn.text.comparison import PageComparison, PageVerdict
@@ -216,7 +217,7 @@ def test_the_answers_of_a_dynamic_site_differ_and_those_of_a_static_one_do_not()
         assert len(bodies) == (5 if dynamic else 1)
 
 
-@pytest.mark.parametrize("name", HABITS)
+@each("name", HABITS)
 def test_every_name_of_a_page_leads_back_to_it(name: str) -> None:
     rng = random.Random(1)
     (habit,) = [habit for habit in habits("www.one.com", rng) if habit.name == name]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
+from support.tables import each
 
 from canonry.canon.learned import Rewrite, RuleState
 from canonry.crawler.learn.decision import decide
@@ -46,7 +47,7 @@ def evidence(
     return rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "says"),
     [
         (
@@ -174,19 +175,15 @@ def test_names_of_one_page_are_what_a_rule_for_it_needs() -> None:
     assert standing_of(rule).sentence == said
 
 
-@pytest.mark.parametrize("state", ["candidate", "active", "suspended"])
-@pytest.mark.parametrize("same", [0, 7, 12, 20, 100, 150])
-@pytest.mark.parametrize("different", [[], [2], [4], [4, 4]])
-@pytest.mark.parametrize("unknown", [0, 2, 40])
+@each("state", ["candidate", "active", "suspended"])
+@each("same", [0, 7, 12, 20, 100, 150])
+@each("different", [[], [2], [4], [4, 4]])
+@each("unknown", [0, 2, 40])
 def test_it_agrees_with_the_decision(
-    state: RuleState,
-    same: int,
-    different: Sequence[int],
-    unknown: int,
-    monkeypatch: pytest.MonkeyPatch,
+    state: RuleState, same: int, different: Sequence[int], unknown: int
 ) -> None:
     site = LearnedSite()
-    monkeypatch.setattr(site, "may_hold", lambda _said, _number: True)
+    site.may_hold = lambda _said, _number: True  # type: ignore[method-assign]
     rule = evidence(SLASH, state, same, different, unknown)
     before = standing_of(rule)
     site.rules[SLASH] = rule

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Iterable, Mapping
 
-import pytest
 from support.made_pages import WORDS
+from support.tables import each
 
 from canonry.crawler.relations.compared_pages import ComparedPage
 from canonry.crawler.relations.directories import RelatedSet, related_sets
@@ -168,6 +168,6 @@ APART: Mapping[str, list[Made]] = {
 }
 
 
-@pytest.mark.parametrize("case", APART)
+@each("case", APART)
 def test_what_must_stay_apart(case: str) -> None:
     assert related(APART[case]) == []

@@ -1,6 +1,6 @@
 """Dates of sitemaps and feeds: believed where they were right, ignored where they lie."""
 
-import pytest
+from support.tables import each
 
 from canonry.crawler.revisits.change_rates import LastmodTrust, is_moved
 
@@ -16,7 +16,7 @@ def after(visits: Visits) -> LastmodTrust:
     return trust
 
 
-@pytest.mark.parametrize(
+@each(
     ("visits", "is_believed"),
     [
         ([], False),

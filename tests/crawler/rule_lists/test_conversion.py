@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
+from support.tables import each
 
 from canonry.canon import Canonicalizer, RulesError, RuleSet
 from canonry.crawler.cli.commands import main
@@ -44,7 +45,7 @@ def zyte(processor: str, include: str, *args: object, **more: object) -> list[di
     return [{"processor": processor, "order": 0, "urlPattern": pattern, "args": list(args)}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "outcome", "reasons", "says"),
     [
         (clearurls(ANY + r"msn\.com", "ocid"), "part", ["OPEN_END"],

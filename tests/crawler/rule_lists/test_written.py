@@ -5,7 +5,7 @@ import re
 from itertools import product
 from xml.etree import ElementTree as ET
 
-import pytest
+from support.tables import each
 
 from canonry.canon.learned import FAMILIES, Rewrite, act
 from canonry.canon.syntax import Parts
@@ -43,7 +43,7 @@ def stormcrawler(rule: Rewrite, url: str) -> str:
     return url
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@each("rule", RULES)
 def test_patterns_do_what_a_rule_does(rule: Rewrite) -> None:
     changed = 0
     for url in URLS:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.tables import each
 
 from canonry.storage import StoreURLError
 from canonry.storage.sql.engine import read_url, without_password
@@ -26,7 +27,7 @@ def test_urls_and_paths_are_read(given: str, read: str) -> None:
     assert read_url(given).render_as_string().replace("%20", " ") == read
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "said"),
     [
         ("", "it is no URL of a database"),
@@ -50,8 +51,8 @@ def test_what_names_no_store_gets_a_message(given: str, said: str) -> None:
     assert str(caught.value).startswith(f"store {given}: {said}; give a file with an ending")
 
 
-@pytest.mark.parametrize("secret", ["s3cret", "my s3cret", "a/s3cret b", "a@s3cret", "s3cret @ b"])
-@pytest.mark.parametrize("rest", ["h/x", "h:abc/x", "h:5432/x?sslmode=require"])
+@each("secret", ["s3cret", "my s3cret", "a/s3cret b", "a@s3cret", "s3cret @ b"])
+@each("rest", ["h/x", "h:abc/x", "h:5432/x?sslmode=require"])
 def test_a_password_of_any_characters_is_hidden(secret: str, rest: str) -> None:
     """Where the URL is shown as it was given, and in the error for one that names no store."""
     given = f"postgresql://u:{secret}@{rest}"

@@ -1,16 +1,22 @@
 """The namespace of Polars and the accessor of pandas give what the library gives for each URL."""
 
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
+from support.late import Late
 
 import canonry
-import canonry.pandas
-import canonry.polars
+
+pd, pl, pa = Late("pandas"), Late("polars"), Late("pyarrow")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> None:
+    for name in ("pandas", "polars"):
+        import_module(f"canonry.{name}")  # takes a second
+
 
 URLS = [
     "HTTP://EXAMPLE.com:80/%7ea/?b=2&a=1#f",
@@ -73,12 +79,10 @@ def test_series_of_polars(name: str) -> None:
         assert getattr(empty.canonry, name)().to_list() == [None] * len(empty)
 
 
-DTYPES: list[Any] = ["object", "string", pd.ArrowDtype(pa.string()), None, "category"]
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", ["object", "string", "arrow", None, "category"])
 @pytest.mark.parametrize("name", NAMES)
-def test_series_of_pandas(name: str, dtype: Any) -> None:  # noqa: ANN401 - pandas has no types
+def test_series_of_pandas(name: str, kind: str | None) -> None:
+    dtype: Any = pd.ArrowDtype(pa.string()) if kind == "arrow" else kind
     series = pd.Series(URLS, index=[9, 8, 8, 1, 0], name="u", dtype=dtype)
     found = getattr(series.canonry, name)()
     assert isinstance(found, pd.Series)

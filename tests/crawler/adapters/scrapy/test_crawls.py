@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,20 +31,25 @@ KILLS = int(os.environ.get("CANONRY_TEST_KILLS", "3"))  # more for a long look, 
 ROBOTS = ok(b"User-agent: *\nDisallow: /private/\n", "Content-Type: text/plain")
 
 
+@contextmanager
+def proxied(products: int = 16, guides: int = 8) -> Iterator[Served]:
+    """Serve the demo site; Scrapy takes the server for a proxy, so that all hosts lead to it."""
+    with demo_site(products=products, guides=guides) as served, pytest.MonkeyPatch.context() as p:
+        p.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+        yield served
+
+
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], int]:
     """Return the titles that Scrapy itself finds, and how many requests it needs."""
-    with demo_site(products=16, guides=8) as served, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+    with proxied():
         items, stats, _ = spiders.run("links", SEED, tmp_path_factory.mktemp("plain"))
     return titles(items), stats["downloader/request_count"]
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """Serve the demo site; Scrapy takes the server for a proxy, so that all hosts lead to it."""
-    with demo_site(products=16, guides=8) as served:
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+def site() -> Iterator[Served]:
+    with proxied() as served:
         yield served
 
 
@@ -76,7 +82,7 @@ def in_file(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
 
 
-def test_it_finds_what_scrapy_finds_with_fewer_requests(
+def test_it_finds_what_scrapy_finds_with_fewer_requests_and_nothing_anew_in_a_second_run(
     plain: tuple[set[str], int], site: Served, tmp_path: Path
 ) -> None:
     items, stats, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
@@ -91,18 +97,26 @@ def test_it_finds_what_scrapy_finds_with_fewer_requests(
     states = Counter(url["state"] for url in exported(tmp_path, "urls"))
     assert states["queued"] == 0
     assert states["redirected"] > 0
+    fetched = {page["url"]: page["fetched_at"] for page in exported(tmp_path, "pages")}
     assert titles(exported(tmp_path, "pages")) >= titles(items)
     kinds = Counter(alias["kind"] for alias in exported(tmp_path, "aliases"))
     assert min(kinds["redirect"], kinds["canonical"]) > 0
+    assert_sources_are_right(tmp_path)
+
+    site.targets.clear()
+    again, stats, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
+    assert len(items) > 30
+    assert titles(again) == {"/"}
+    assert site.targets == {"shop.example/": 1}
+    assert stats["dupefilter/filtered"] > 0
+    pages = exported(tmp_path, "pages")
+    anew = [page["url"] for page in pages if page["fetched_at"] != fetched[page["url"]]]
+    assert anew == ["http://shop.example/"], "the new page replaces the one of the first run"
 
 
-@pytest.mark.parametrize("own", [{}, {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}])
-def test_each_url_has_the_page_on_which_it_was_found(
-    site: Served, tmp_path: Path, own: dict[str, str]
-) -> None:
-    spiders.run("links", SEED, tmp_path, **spiders.ADDON, **own)
-    assert site.targets
-    with report.reading(f"sqlite:///{tmp_path / 'canonry.db'}") as connection:
+def assert_sources_are_right(folder: Path) -> None:
+    """Check that each URL has the page on which it was found."""
+    with report.reading(f"sqlite:///{folder / 'canonry.db'}") as connection:
         columns = (urls.c.id, urls.c.url, urls.c.depth, urls.c.source_id)
         rows = connection.execute(select(*columns).where(urls.c.hops == 0)).all()
     pages = {url_id: (url, depth) for url_id, url, depth, _source in rows}
@@ -115,23 +129,18 @@ def test_each_url_has_the_page_on_which_it_was_found(
         else:
             assert source is not None, url
     links = [url for _id, url, depth, source in rows if depth == 1 and source is None]
-    done = CliRunner().invoke(main, ["why", links[0], "--store", str(tmp_path / "canonry.db")])
+    done = CliRunner().invoke(main, ["why", links[0], "--store", str(folder / "canonry.db")])
     assert "found      on a page that the store does not have, " in done.stdout
     assert ", 1 link from a seed" in done.stdout
 
 
-def test_a_second_run_asks_for_nothing_but_the_start(site: Served, tmp_path: Path) -> None:
-    first, _, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
-    fetched = {page["url"]: page["fetched_at"] for page in exported(tmp_path, "pages")}
-    site.targets.clear()
-    again, stats, _ = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
-    assert len(first) > 30
-    assert titles(again) == {"/"}
-    assert site.targets == {"shop.example/": 1}
-    assert stats["dupefilter/filtered"] > 0
-    pages = exported(tmp_path, "pages")
-    anew = [page["url"] for page in pages if page["fetched_at"] != fetched[page["url"]]]
-    assert anew == ["http://shop.example/"], "the new page replaces the one of the first run"
+def test_with_scrapys_own_scheduler_each_url_has_the_page_on_which_it_was_found(
+    site: Served, tmp_path: Path
+) -> None:
+    own = {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}
+    spiders.run("links", SEED, tmp_path, **spiders.ADDON, **own)
+    assert site.targets
+    assert_sources_are_right(tmp_path)
 
 
 def habit(head: bytes, busy: list[int]) -> bytes:
@@ -247,10 +256,9 @@ def test_two_processes_of_a_spider_share_its_queue(site: Served, tmp_path: Path)
     assert repeated(site) <= {"shop.example/"}
 
 
-def test_rules_are_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_are_learned(tmp_path: Path) -> None:
     """On a site with evidence for four rules, in whatever order its answers come."""
-    with demo_site(products=48, guides=24) as served:
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{served.port}")
+    with proxied(products=48, guides=24):
         _, _, log = spiders.run("links", SEED, tmp_path, **spiders.ADDON)
     assert "is active" in log
     assert any(rule["state"] == "active" for rule in exported(tmp_path, "rules"))

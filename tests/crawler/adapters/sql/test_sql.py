@@ -6,19 +6,15 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
-import duckdb
 import pytest
-import sqlite_utils
-from datasette.app import Datasette
-from datasette.plugins import pm as of_datasette
 from hypothesis import given, settings
-from sqlite_utils.plugins import get_plugins
-from sqlite_utils.plugins import pm as of_sqlite_utils
+from support.late import Late
 from support.strategies import anything
 
 import canonry
 import canonry.sql
-from canonry.crawler.adapters.sql import datasette_plugin, sqlite_utils_plugin
+
+duckdb = Late("duckdb")
 
 URLS = [
     "HTTP://User:x@EXAMPLE.com:80/%7ea/?b=2&a=1#f",
@@ -130,8 +126,12 @@ def test_other_connections_are_refused() -> None:
 
 
 def test_datasette_has_the_functions() -> None:
+    from datasette import app, plugins  # noqa: PLC0415 - takes a second
+
+    from canonry.crawler.adapters.sql import datasette_plugin  # noqa: PLC0415 - same
+
     async def ask() -> Any:  # noqa: ANN401 - JSON
-        datasette = Datasette(memory=True)
+        datasette = app.Datasette(memory=True)
         await datasette.invoke_startup()
         path = "/_memory.json?sql=select+canonry_host('http://A.example/')+as+h&_shape=array"
         answer = await datasette.client.get(path, follow_redirects=True)
@@ -139,21 +139,26 @@ def test_datasette_has_the_functions() -> None:
             answer = await datasette.client.get(path.replace("y.json", "y/-/query.json"))
         return answer.json()
 
-    is_new = not of_datasette.is_registered(datasette_plugin)
+    is_new = not plugins.pm.is_registered(datasette_plugin)
     if is_new:
-        of_datasette.register(datasette_plugin)
+        plugins.pm.register(datasette_plugin)
     try:
         assert asyncio.run(ask()) == [{"h": "a.example"}]
     finally:
         if is_new:
-            of_datasette.unregister(datasette_plugin)
+            plugins.pm.unregister(datasette_plugin)
 
 
 def test_sqlite_utils_has_the_functions() -> None:
-    get_plugins()  # loads those of entry points, as where Canonry was installed anew
-    is_new = not of_sqlite_utils.is_registered(sqlite_utils_plugin)
+    import sqlite_utils  # noqa: PLC0415 - as above
+    from sqlite_utils import plugins  # noqa: PLC0415 - same
+
+    from canonry.crawler.adapters.sql import sqlite_utils_plugin  # noqa: PLC0415 - same
+
+    plugins.get_plugins()  # loads those of entry points, as where Canonry was installed anew
+    is_new = not plugins.pm.is_registered(sqlite_utils_plugin)
     if is_new:
-        of_sqlite_utils.register(sqlite_utils_plugin)
+        plugins.pm.register(sqlite_utils_plugin)
     try:
         database = sqlite_utils.Database(memory=True)
         found = list(database.query("select canonry_surt('http://a.example/x') as s"))
@@ -161,4 +166,4 @@ def test_sqlite_utils_has_the_functions() -> None:
         database.close()
     finally:
         if is_new:
-            of_sqlite_utils.unregister(sqlite_utils_plugin)
+            plugins.pm.unregister(sqlite_utils_plugin)

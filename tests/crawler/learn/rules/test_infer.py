@@ -1,9 +1,9 @@
 """Rewrites inferred from pairs of URLs, and the loose forms under which such URLs meet."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import share, tries
+from support.tables import each
 
 from canonry.canon.learned.families import act
 from canonry.canon.learned.rewrite import Rewrite
@@ -23,7 +23,7 @@ def read(source: str, target: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "target", "rewrites"),
     [
         (f"{H}/a", "https://h.example/a", ["scheme-upgrade"]),
@@ -72,7 +72,7 @@ def test_rewrites_of_a_pair(source: str, target: str, rewrites: list[str]) -> No
     assert read(source, target) == rewrites
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "target"),
     [
         (f"{H}/deep/page", f"{H}/"),  # home
@@ -122,7 +122,7 @@ def test_pairs_that_no_rewrite_explains(source: str, target: str) -> None:
     assert read(source, target) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "rewrites"),
     [
         (f"{H}/a", f"{H}/a/", [("trailing-slash", "bare")]),
@@ -237,7 +237,7 @@ def test_urls_that_rewrites_could_make_equal_meet(pair: tuple[Parts, Parts]) -> 
         assert set(loose_forms(pair[0])) & set(loose_forms(pair[1]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "forms"),
     [
         (f"{H}/", ["h.example"]),

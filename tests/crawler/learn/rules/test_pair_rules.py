@@ -2,10 +2,10 @@
 
 from functools import reduce
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import tries
+from support.tables import each
 
 from canonry.canon.learned import Rewrite, act
 from canonry.canon.syntax import Parts
@@ -20,7 +20,7 @@ def read(one: str, other: str, *, led: bool = False) -> list[str]:
     return [" ".join(filter(None, (rule.family, rule.old, rule.new))) for rule in found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "rules"),
     [
         (f"{H}/a?id=1&ref=2", f"{H}/a?id=1", ["parameter-anywhere ref"]),

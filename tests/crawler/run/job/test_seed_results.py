@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from support.crawls import page, target_of
 from support.servers import Answer, ok, raw_server
+from support.tables import each
 
 from canonry.crawler.cli.commands import main
 from canonry.crawler.cli.terminal import last_words
@@ -161,7 +162,7 @@ def test_an_interrupted_crawl_is_interrupted_whatever_its_seeds_did() -> None:
     assert last_words.exit_code(result) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "reason", "because", "advice"),
     [
         (SEED, "address", "no public address", "--allow-private"),
