@@ -212,6 +212,8 @@ class LearnedSite:
             moved = self.pages.get(other)
             if moved is None or moved.leads is None or not moved.is_current:
                 continue
+            if self._explains(moved.parts, moved.leads):
+                continue
             for rewrite in rules_between(moved.parts, page.parts):
                 for each in {rewrite, opposite(rewrite)} & self.rules.keys():
                     if str(act(each, moved.parts)) == identity:
@@ -496,8 +498,7 @@ class LearnedSite:
     def _lead(self, source: str, target: str) -> bool:
         """Note where the site's own word leads from a URL; return True if rules explain it."""
         target = self._end_of(target)
-        here, there = as_read(Parts.of(source)), as_read(Parts.of(target))
-        rules = rules_between(here, there, led=True)
+        rules = self._explains(as_read(Parts.of(source)), target)
         if not rules:
             return False
         page = self.pages.get(target)
@@ -508,6 +509,10 @@ class LearnedSite:
         elif page.is_page:
             self._confirm(source, target, rules)
         return True
+
+    def _explains(self, source: Parts, target: str) -> tuple[Rewrite, ...]:
+        """Return the rules for which the site's own word from a URL to another one speaks."""
+        return rules_between(source, as_read(Parts.of(self._end_of(target))), led=True)
 
     def _end_of(self, target: str) -> str:
         """Follow the known permanent redirects from a URL; return where they end."""

@@ -329,6 +329,20 @@ def test_a_renamed_page_contradicts_no_rule_as_all_of_its_names_lead_to_the_new_
 
 
 @pytest.mark.parametrize("is_first", [False, True])
+def test_a_redirect_that_another_rule_explains_contradicts_none(*, is_first: bool) -> None:
+    """Here to https: the page without the parameter may be there under http as well."""
+    host = Host(bare)
+    host.visit(PATHS)
+    name, page = f"{H}/page-100?ref=1", f"{H}/page-100"
+    for url in (name, page) if is_first else (page, name):
+        if url == name:
+            host.site.moved(url, 100, url.replace("http:", "https:"))
+        else:
+            host.site.page(url, 101, answer("page 100"), None)
+    assert host.tally(REF).different == 0
+
+
+@pytest.mark.parametrize("is_first", [False, True])
 def test_names_that_lead_to_two_places_contradict_a_rule(*, is_first: bool) -> None:
     host = Host(bare)
     host.visit(PATHS)
