@@ -63,21 +63,22 @@ class RequestPolicy:
         They are as many as its rules have suppressed, and some ahead of that: the more pages are
         the same under a rule that acts or that none contradicts, the more. A rule that has half of
         what it needs gets the rest, where many URLs wait: it would suppress most of them.
-        Where no rule acts and few URLs wait, no answer could spare a request: none is asked for.
+        Where few URLs wait, no rule acts, and none has half of what it needs, no answer could spare
+        a request: none is asked for.
         """
         every = self._site.rules.values()
-        waiting = self._site.pages.number_queued
-        if waiting < limits.WORTHWHILE and not any(rule.state in IN_FORCE for rule in every):
-            return self._site.suppressed
         rules = [rule for rule in every if rule.state in IN_FORCE or not rule.tally.different]
         best = max(rules, key=lambda rule: rule.tally.same, default=None)
-        same = 0 if best is None else best.tally.same
-        ahead = min(limits.BASE_REQUESTS, limits.LEAST_REQUESTS * (1 + same))
+        same, weight, needed = 0, 0.0, 1
         if best is not None:
-            needed = needed_for(best.rewrite).content
-            if needed <= 2 * best.weight < 2 * needed:
-                share = limits.SHARE_OF_QUEUE * waiting
-                ahead = max(ahead, int(min(share, limits.MOST_AHEAD)))
+            same, weight, needed = best.tally.same, best.weight, needed_for(best.rewrite).content
+        ahead = min(limits.BASE_REQUESTS, limits.LEAST_REQUESTS * (1 + same))
+        waiting, has_half = self._site.pages.number_queued, needed <= 2 * weight
+        if has_half and weight < needed:
+            ahead = max(ahead, int(min(limits.SHARE_OF_QUEUE * waiting, limits.MOST_AHEAD)))
+        acts = any(rule.state in IN_FORCE for rule in rules)
+        if waiting < limits.WORTHWHILE and not (has_half or acts):
+            return self._site.suppressed
         return self._site.suppressed + max(ahead, int(limits.SHARE_OF_ANSWERS * self._site.answers))
 
     def tests_of_run(self) -> list[int]:

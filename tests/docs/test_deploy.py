@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from canonry.crawler.cli.commands import main
 from canonry.crawler.observe.metrics import Collector
-from canonry.crawler.observe.progress import Progress
+from canonry.crawler.observe.progress import LiveCrawl
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -24,7 +24,7 @@ COMPOSE = yaml.safe_load((DEPLOY / "compose.yml").read_text(encoding="utf-8"))
 def served() -> set[str]:
     """The names that a scrape gets; those with labels only when there is something to count."""
     registry = CollectorRegistry()
-    registry.register(Collector("sqlite:///no.db", Progress))
+    registry.register(Collector("sqlite:///no.db", LiveCrawl()))
     text = generate_latest(registry).decode()
     return {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE canonry_")}
 
@@ -44,7 +44,7 @@ def test_the_dashboard_asks_for_metrics_that_are_served(served: set[str]) -> Non
 def test_the_labels_of_the_dashboard_are_served() -> None:
     labels = {
         family.name: set(family._labelnames)  # noqa: SLF001 - the library has no other way to ask
-        for family in Collector("sqlite:///no.db", Progress).collect()
+        for family in Collector("sqlite:///no.db", LiveCrawl()).collect()
         if family.name.startswith("canonry_store_")
     }
     for text in expressions():

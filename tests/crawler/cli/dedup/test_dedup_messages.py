@@ -13,6 +13,7 @@ from canonry.crawler.batch import job
 from canonry.crawler.batch.dedup_job import Job
 from canonry.crawler.batch.summary import NOT_EXAMINED, Summary
 from canonry.crawler.cli.terminal import summaries
+from canonry.crawler.cli.terminal.loudness import LOUDNESS
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,10 @@ def test_what_a_table_of_merges_does_not_say_is_below_it(tmp_path: Path) -> None
     assert max(map(len, done.stderr.splitlines())) < 4200
 
 
-def test_merges_that_were_not_examined_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_merges_that_were_not_examined_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(LOUDNESS, "quiet", False)  # whatever another command was told
     summary = Summary(lines=2)
     summary.merge(NOT_EXAMINED, "HTTP://a.example/", "")
     summaries.dedup(summary, 1.0)
