@@ -24,6 +24,7 @@ LAST_PORT = 65_535
 SECONDS_TO_ASK = 15.0  # for the head of a request
 _SECONDS_TO_END = 2.0  # for responses in progress
 _AT_ONCE = 16  # connections that are accepted before they are counted
+_CLOSED = "Invalid file descriptor: -1"  # what selectors say of a closed socket
 _CONNECTIONS = 8  # Prometheus uses one, a health check another
 
 
@@ -82,12 +83,14 @@ def _say_nothing_of_full_tables(
 ) -> None:
     """Handle an error of a loop: without an open file it accepts nobody for a second, and goes on.
 
-    The crawl says that none is left.
+    The crawl says that none is left. If it ends in this second, asyncio goes on all the same, with
+    a socket that is closed.
     """
     from canonry.crawler.fetch.open_files import is_shortage  # noqa: PLC0415 - only for errors
 
     error = context.get("exception")
-    if not (isinstance(error, OSError) and is_shortage(error)):
+    is_closed = isinstance(error, ValueError) and str(error) == _CLOSED
+    if not (is_closed or (isinstance(error, OSError) and is_shortage(error))):
         loop.default_exception_handler(context)
 
 

@@ -1,5 +1,6 @@
 """What clients of the live page and of the metrics cannot do: take much, wait long, break it."""
 
+import asyncio
 import logging
 import socket
 import time
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 
 import pytest
+from aiohttp import web
 from support.live_pages import Viewer, live_page
 from support.ports import free_port
 from support.sites import wait_for
@@ -86,3 +88,21 @@ def test_viewers_have_so_many_connections_and_no_more(
             time.sleep(0.3)  # until they are accepted
             assert answer(port, request) == b""
         wait_for(lambda: answer(port, request).split()[1:2] == [b"200"])
+
+
+def test_a_socket_that_is_closed_before_it_is_served_again_is_no_news(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Without an open file, asyncio serves again a second later, be the server closed by then."""
+
+    async def body() -> None:
+        where = listening.Where("it", "127.0.0.1", 0, 4)
+        async with listening.listening(web.Application(), where):
+            with socket.socket() as closed:
+                pass
+            loop = asyncio.get_running_loop()
+            loop.call_soon(loop.add_reader, closed.fileno(), print)
+            await asyncio.sleep(0.01)
+
+    asyncio.run(body())
+    assert not caplog.records
