@@ -173,7 +173,6 @@ class LearnedSite:
             self._judge(pair)
         self._noted.discard(identity)
         self._meet(identity, page)
-        self._meet_moved(identity, page)
         if canonical not in {None, identity}:
             self._lead(identity, str(canonical))
         if self.pages.trim(self._open.keys()):
@@ -186,7 +185,6 @@ class LearnedSite:
         page.is_page, page.is_gone, page.leads, page.is_current = False, True, None, True
         self._led.pop(identity, None)
         self._meet(identity, page)
-        self._meet_moved(identity, page)
 
     def moved(self, identity: str, url_id: int, target: str) -> None:
         """Note a permanent redirect.
@@ -204,11 +202,11 @@ class LearnedSite:
             after = act(rule.rewrite, page.parts)
             if after is not page.parts:
                 self._oppose(rule, identity, str(after))
-        self._meet_moved(identity, page)
+        self._meet_moved(identity, page, self.pages.partners(identity))
 
-    def _meet_moved(self, identity: str, page: SitePage) -> None:
-        """Count redirects of other URLs for or against the rules that make them this one."""
-        for other in self.pages.partners(identity):
+    def _meet_moved(self, identity: str, page: SitePage, others: Iterable[str]) -> None:
+        """Count redirects of other URLs against the rules that make them this one."""
+        for other in others:
             moved = self.pages.get(other)
             if moved is None or moved.leads is None or not moved.is_current:
                 continue
@@ -289,9 +287,10 @@ class LearnedSite:
 
     def _meet(self, identity: str, page: SitePage) -> None:
         """Compare a URL with the URLs that may be the same page."""
-        compared = 0
+        compared, partners = 0, self.pages.partners(identity)
+        self._meet_moved(identity, page, partners)
         moved = dict((*self._moved_to(identity, page), *self._ahead.pop(identity, ())))
-        for other in (*moved, *self.pages.partners(identity)):
+        for other in (*moved, *partners):
             other_page = self.pages.get(other)
             if other_page is None:  # it was forgotten
                 continue
