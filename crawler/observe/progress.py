@@ -197,10 +197,9 @@ def most_pages(job: Mapping[str, Any] | None) -> int:
     return most
 
 
-def error_pages(status: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many pages of a store answered with each error status, from its status."""
-    statuses = status.get("pages_by_status", {})
-    return {name: n for name, n in statuses.items() if int(name) >= FIRST_ERROR}
+def error_pages(by_status: Mapping[str, int]) -> dict[str, int]:
+    """Return how many pages answered with each error status, of those by HTTP status."""
+    return {name: number for name, number in by_status.items() if int(name) >= FIRST_ERROR}
 
 
 def clock(seconds: float) -> str:

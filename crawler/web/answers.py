@@ -20,6 +20,7 @@ from canonry.crawler.web.charts import growth_chart
 from canonry.crawler.web.panel import Asked, BadQuestionError, Panel
 from canonry.crawler.web.shown_text import command, finalized, href, is_web, link, own
 from canonry.crawler.web.store_reader import StoreReader
+from canonry.crawler.web.views.growth_view import COUNTS
 from canonry.storage import StoreError
 from canonry.storage.shown import columns_in
 from canonry.storage.timestamps import iso
@@ -124,6 +125,7 @@ def _environment() -> jinja2.Environment:
         "command": command,
         "href": href,
         "growth_chart": growth_chart,
+        "counts": COUNTS,
         "url_lines": lines,
         "columns_in": columns_in,
     }

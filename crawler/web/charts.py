@@ -4,18 +4,17 @@ from datetime import datetime
 from math import log10
 from typing import NamedTuple
 
-from canonry.crawler.web.views.growth_view import Growth
+from canonry.crawler.web.views.growth_view import COUNTS, Growth
 from canonry.storage.timestamps import iso
 
-# The lines, each with its count, its name, a colour and a dash pattern, so that colours alone need
-# not be distinguished.
+# The lines: a count, a colour and a dash pattern, so that colours alone need not be distinguished.
 SERIES = (
-    ("known", "known", "c5", ""),
-    ("fetched", "fetched", "c1", ""),
-    ("redirected", "redirected", "c2", "8 3"),
-    ("suppressed", "held by learned rules", "c2", "2 6"),
-    ("held", "held otherwise", "c3", "2 3"),
-    ("queued", "queued", "c4", "10 3 2 3"),
+    ("known", "c5", ""),
+    ("fetched", "c1", ""),
+    ("redirected", "c2", "8 3"),
+    ("suppressed", "c2", "2 6"),
+    ("held", "c3", "2 3"),
+    ("queued", "c4", "10 3 2 3"),
 )
 _RIGHT, _TOP, _BOTTOM = 8, 10, 26  # around the plot
 _DIGIT, _GAP = 7.5, 8  # the width of a character of a label, and what is between it and the plot
@@ -69,10 +68,10 @@ def growth_chart(growth: Growth, width: int, height: int) -> Drawing:
         return round(floor - (floor - _TOP) * value / top, 1)
 
     drawn = []
-    for count, name, colour, dashes in SERIES:
+    for count, colour, dashes in SERIES:
         values = [int(point[count]) for point in growth.points]
         path = " ".join(f"{x(s)},{y(v)}" for s, v in zip(at, values, strict=True))
-        drawn.append(Series(name, colour, dashes, path, values[-1]))
+        drawn.append(Series(COUNTS[count], colour, dashes, path, values[-1]))
     levels = [Tick(y(top * n / _LINES), f"{top * n // _LINES:,}") for n in range(_LINES + 1)]
     times = [Tick(x(one), _label(one, span)) for one in (start, start + span / 2, end)]
     return Drawing(width, height, margin, right, floor, drawn, levels, times)

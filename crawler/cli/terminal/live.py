@@ -170,10 +170,11 @@ def _lines(
     asked = f", {counted(p.in_flight, 'request')} in flight" if p.in_flight else ""
     yield "now", f"{counted(p.hosts, 'host')}{asked}{retried}{probed}"
     yield "links", f"{p.links:,} found, {p.duplicates:,} of them known"
-    bad = {f"status {name}": number for name, number in error_pages(status).items()}
+    statuses = status.get("pages_by_status", {})
+    bad = {f"status {name}": number for name, number in error_pages(statuses).items()}
     if states:
         errors = f" ({counted(sum(bad.values()), 'error')})" if bad else ""
-        pages = sum(status.get("pages_by_status", {}).values())  # those that wait again, too
+        pages = sum(statuses.values())  # those that wait again, too
         rest = {name: states[name] for name in ("redirected", "failed", "held")}
         told = [counted(pages, "page") + errors] * bool(pages)
         told += [f"{number:,} {name}" for name, number in rest.items() if number]

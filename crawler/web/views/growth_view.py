@@ -19,12 +19,18 @@ SPANS = {  # seconds, by name
     "1w": 604_800,
     "4w": 2_419_200,
 }
-# Of URLs: all that are known, each of which is one of the next six; and of links to known URLs with
-# another raw URL.
-COUNTS = (
-    *("known", "fetched", "redirected", "suppressed", "held", "failed", "queued"),
-    "merged_links",
-)
+# Of URLs, with what people read: all that are known, each of which is one of the next six; and of
+# links to known URLs with another raw URL.
+COUNTS = {
+    "known": "known",
+    "fetched": "fetched",
+    "redirected": "redirected",
+    "suppressed": "held by learned rules",
+    "held": "held otherwise",
+    "failed": "failed",
+    "queued": "queued",
+    "merged_links": "links merged",
+}
 _POINTS = 150  # in an answer
 
 

@@ -56,8 +56,9 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
 
 def view(connection: Connection, asked: Asked) -> Now:
     """Return the current state and counts of the crawl of a store, as its status has them."""
-    crawl, status = last_crawl(connection), report.status(connection)
-    state, urls = state_of(crawl, asked), status["urls"]
+    crawl = last_crawl(connection)
+    state = state_of(crawl, asked)
+    urls, reasons, statuses, merged = report.figures(connection)
     speed = speed_of(connection, crawl, asked) if state == RUNNING else None
     left = None
     if speed is not None:
@@ -65,8 +66,8 @@ def view(connection: Connection, asked: Asked) -> Now:
         limit = most - urls["fetched"] if most else None
         found = time_left(urls["queued"], speed.done, speed.found, speed.pages, limit)
         left = found and SecondsLeft(least=round(found.least, 1), most=_rounded(found.most))
-    known, suppressed = sum(urls.values()), status["held"].get(LEARNED, 0)
-    pages = sum(status["pages_by_status"].values())
+    known, suppressed = sum(urls.values()), reasons["held"].get(LEARNED, 0)
+    pages = sum(statuses.values())
     return Now(
         state=state,
         says=_sentence(state, pages, urls["queued"], left),
@@ -81,9 +82,9 @@ def view(connection: Connection, asked: Asked) -> Now:
         redirected=urls["redirected"],
         failed=urls["failed"],
         held=urls["held"] - suppressed,
-        error_pages=sum(error_pages(status).values()),
+        error_pages=sum(error_pages(statuses).values()),
         suppressed=suppressed,
-        merged_links=sum(row["links"] for row in status["merged"]),
+        merged_links=sum(row["links"] for row in merged),
         left=left,
     )
 
